@@ -59,7 +59,8 @@ char *bf_arena_strndup(bf_arena_t *arena, const char *text, size_t len) BF_MUST_
 char *bf_arena_strdup(bf_arena_t *arena, const char *text) BF_MUST_USE;
 
 /** Formatted text; NULL when out of memory. */
-char *bf_arena_printf(bf_arena_t *arena, const char *fmt, ...) BF_PRINTF(2, 3) BF_MUST_USE;
+char *bf_arena_printf(bf_arena_t *arena, const char *fmt, ...)
+    BF_PRINTF(2, 3) BF_MUST_USE;
 
 bf_arena_mark_t bf_arena_mark(const bf_arena_t *arena);
 

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BF_MUST_USE      __attribute__((warn_unused_result))
-#define BF_PRINTF(f, a)  __attribute__((format(printf, f, a)))
+#define BF_MUST_USE     __attribute__((warn_unused_result))
+#define BF_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 /* X(name, text, retriable): retriable means "the same call may succeed later". */
 #define BF_STATUS_LIST(X)                                                                \

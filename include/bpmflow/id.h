@@ -29,8 +29,8 @@ size_t bf_utf8_length(const char *text, size_t len);
  * @return BF_OK; BF_E_INVALID (empty, bad UTF-8, control characters, blanks at the
  *         ends); BF_E_LIMIT (over 64 characters). The message says which.
  */
-bf_status_t bf_id_check(const char *what, const char *text, size_t len, bf_err_t *err)
-    BF_MUST_USE;
+bf_status_t bf_id_check(const char *what, const char *text, size_t len,
+                        bf_err_t *err) BF_MUST_USE;
 
 /** A random version-4 UUID in lower case. */
 void bf_uuid_make(char ret[BF_UUID_TEXT]);

@@ -20,7 +20,7 @@ typedef struct bf_list {
 } bf_list_t;
 
 #define BF_CONTAINER_OF(ptr, type, member)                                               \
-    ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+    ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* The current node may be removed in the body. */
 #define BF_LIST_FOREACH(node, list)                                                      \

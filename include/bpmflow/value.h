@@ -85,8 +85,8 @@ bool bf_value_equal(const bf_value_t *a, const bf_value_t *b);
  * Deep copy into an arena.
  * @return BF_OK, BF_E_NOMEM
  */
-bf_status_t bf_value_copy(bf_arena_t *arena, const bf_value_t *value, bf_value_t *ret)
-    BF_MUST_USE;
+bf_status_t bf_value_copy(bf_arena_t *arena, const bf_value_t *value,
+                          bf_value_t *ret) BF_MUST_USE;
 
 /** Bytes that a deep copy takes beside the 16 of the value. */
 size_t bf_value_deep_bytes(const bf_value_t *value);
@@ -106,8 +106,8 @@ void bf_value_write_text(bf_str_t *str, const bf_value_t *value);
  * @return BF_OK, BF_E_PARSE (with line and column), BF_E_LIMIT, BF_E_NOMEM
  */
 bf_status_t bf_json_parse(bf_arena_t *arena, const char *text, size_t len,
-                          const bf_json_limits_t *limits, bf_value_t *ret, bf_err_t *err)
-    BF_MUST_USE;
+                          const bf_json_limits_t *limits, bf_value_t *ret,
+                          bf_err_t *err) BF_MUST_USE;
 
 /** Compact JSON. Doubles that are not finite become null. */
 void bf_json_write(bf_str_t *str, const bf_value_t *value);

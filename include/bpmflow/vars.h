@@ -36,8 +36,8 @@ const bf_value_t *bf_vars_get_str(const bf_vars_t *vars, const char *name);
  */
 bf_status_t bf_vars_set(bf_vars_t *vars, const char *name, size_t name_len,
                         const bf_value_t *value) BF_MUST_USE;
-bf_status_t bf_vars_set_str(bf_vars_t *vars, const char *name, const bf_value_t *value)
-    BF_MUST_USE;
+bf_status_t bf_vars_set_str(bf_vars_t *vars, const char *name,
+                            const bf_value_t *value) BF_MUST_USE;
 
 /** Set every member of a map. BF_OK, BF_E_INVALID (not a map), BF_E_NOMEM. */
 bf_status_t bf_vars_set_all(bf_vars_t *vars, const bf_value_t *map) BF_MUST_USE;
@@ -50,8 +50,8 @@ bool bf_vars_next(const bf_vars_t *vars, size_t *cursor, const char **ret_name,
                   size_t *ret_name_len, const bf_value_t **ret_value);
 
 /** All variables as a map value that borrows from vars; arrays come from the arena. */
-bf_status_t bf_vars_as_map(const bf_vars_t *vars, bf_arena_t *arena, bf_value_t *ret)
-    BF_MUST_USE;
+bf_status_t bf_vars_as_map(const bf_vars_t *vars, bf_arena_t *arena,
+                           bf_value_t *ret) BF_MUST_USE;
 
 /** As a JSON object. */
 void bf_vars_write_json(const bf_vars_t *vars, bf_str_t *str);
