@@ -1,0 +1,71 @@
+/*
+ * context.h - the bag that a flow runs with: variables, trace, stop flag
+ *
+ * Variables are looked up in this order: variables set with bf_context_with() for the
+ * length of a call, the command's transient context, then the variables themselves
+ * (owned, or borrowed from an instance).  Reserved: instanceId, context, node (rule 91).
+ * The trace remembers the pending positions of each graph, so that an evaluation that
+ * was stopped or interrupted goes on at each of them (decisions on rules 29-44).
+ *
+ * Threads:  one at a time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef BF_CONTEXT_H
+#define BF_CONTEXT_H
+
+#include "bpmflow/graph.h"
+#include "bpmflow/vars.h"
+
+typedef struct bf_context bf_context_t;
+
+/** New context with variables of its own. @param instance_id may be NULL = "" */
+bf_context_t *bf_context_new(const char *instance_id) BF_MUST_USE;
+
+/** New context whose variables are borrowed (an instance's); free() leaves them. */
+bf_context_t *bf_context_new_borrowing(const char *instance_id,
+                                       bf_vars_t *vars) BF_MUST_USE;
+void bf_context_free(bf_context_t *ctx);
+
+const char *bf_context_instance_id(const bf_context_t *ctx);
+bf_vars_t *bf_context_vars(bf_context_t *ctx);
+
+/** Transient layer: looked up before the variables, never stored. Borrowed map, NULL to
+ *  remove. */
+void bf_context_set_transient(bf_context_t *ctx, const bf_value_t *map);
+
+/** Value of a variable as expressions see it; NULL = not set. */
+const bf_value_t *bf_context_get(const bf_context_t *ctx, const char *name,
+                                 size_t name_len);
+const bf_value_t *bf_context_get_str(const bf_context_t *ctx, const char *name);
+/** Set a variable (null clears). BF_OK, BF_E_INVALID (reserved name), BF_E_NOMEM. */
+bf_status_t bf_context_put(bf_context_t *ctx, const char *name, size_t name_len,
+                           const bf_value_t *value, bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_context_put_str(bf_context_t *ctx, const char *name,
+                               const bf_value_t *value, bf_err_t *err) BF_MUST_USE;
+
+/** Stop the running evaluation / end its current branch; no effect outside one
+ *  (rules 34-36). */
+void bf_context_stop(bf_context_t *ctx);
+void bf_context_interrupt(bf_context_t *ctx);
+bool bf_context_is_stopped(const bf_context_t *ctx);
+
+/** Snapshot {"instanceId","stopped","data","trace"} and back (rule 93; `vars` is read as
+ *  an old name of `data`). Errors: BF_E_PARSE, BF_E_INVALID, BF_E_LIMIT, BF_E_NOMEM. */
+bf_status_t bf_context_write_json(bf_context_t *ctx, bf_str_t *ret,
+                                  bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_context_load_json(const char *text, size_t len, bf_context_t **ret,
+                                 bf_err_t *err) BF_MUST_USE;
+
+/** Trace. last_node: ID of the node recorded last in that graph, NULL = none. */
+void bf_context_trace_enable(bf_context_t *ctx, bool enabled);
+void bf_context_trace_clear(bf_context_t *ctx);
+const char *bf_context_last_node(const bf_context_t *ctx, const char *graph_id);
+/** Set the position of a graph by hand; node_id NULL forgets it. */
+bf_status_t bf_context_trace_set(bf_context_t *ctx, const char *graph_id,
+                                 const char *node_id) BF_MUST_USE;
+/** True when the graph (NULL = the first that ran) was walked to an end and nothing is
+ *  pending in it (decision on rules 30, 118). */
+bool bf_context_is_end(const bf_context_t *ctx, const char *graph_id);
+
+#endif /* BF_CONTEXT_H */

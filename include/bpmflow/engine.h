@@ -1,0 +1,142 @@
+/*
+ * engine.h - the walk through a graph
+ *
+ * An engine holds graphs, drivers, components and interceptors; bf_engine_eval() walks a
+ * graph from its START, depth first in link order, with an explicit stack (no recursion)
+ * and a step budget.  What happens at a node is the driver's business: the plain driver
+ * runs tasks and conditions; the workflow driver (lib/workflow) decorates it and turns
+ * stop and interrupt into stored WAITING tasks.
+ *
+ * Threads:  an engine that is being filled belongs to one thread; once filled it is only
+ *           read, apart from bf_engine_load(), which replaces a graph and must not run
+ *           beside an evaluation.  One engine per shard; graphs are shared by reference.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef BF_ENGINE_H
+#define BF_ENGINE_H
+
+#include "bpmflow/context.h"
+#include "bpmflow/graph.h"
+
+typedef struct bf_engine bf_engine_t;
+typedef struct bf_exchanger bf_exchanger_t;
+typedef struct bf_driver bf_driver_t;
+
+#define BF_MAX_STEPS_DEFAULT 10000
+
+/* The four hooks of a driver (second seed), and what the workflow driver needs beside
+ * them. NULL callbacks do the default. Errors end the evaluation. */
+typedef struct bf_driver_ops {
+    bf_status_t (*on_node_start)(bf_driver_t *driver, bf_exchanger_t *ex,
+                                 const bf_node_t *node, bf_err_t *err);
+    bf_status_t (*on_node_end)(bf_driver_t *driver, bf_exchanger_t *ex,
+                               const bf_node_t *node, bf_err_t *err);
+    bf_status_t (*handle_condition)(bf_driver_t *driver, bf_exchanger_t *ex,
+                                    const bf_code_ref_t *code, bool *ret, bf_err_t *err);
+    /* Called for each node but START and END whose `when` is true (rules 56, 57, 103). */
+    bf_status_t (*handle_task)(bf_driver_t *driver, bf_exchanger_t *ex,
+                               const bf_node_t *node, bf_err_t *err);
+    /* Gateways: use a choice made earlier. Sets chosen[i] for link i and *ret_known.
+     * Called before conditions are evaluated. */
+    bf_status_t (*recall_route)(bf_driver_t *driver, bf_exchanger_t *ex,
+                                const bf_node_t *node, bool *chosen, bool *ret_known,
+                                bf_err_t *err);
+    /* Gateways: a choice has just been made. */
+    bf_status_t (*record_route)(bf_driver_t *driver, bf_exchanger_t *ex,
+                                const bf_node_t *node, const bool *chosen, bf_err_t *err);
+} bf_driver_ops_t;
+
+/* Implementations embed this as their first member. */
+struct bf_driver {
+    const bf_driver_ops_t *ops;
+    const char *name; /* "" = the default driver */
+};
+
+/** The plain driver: evaluates conditions, runs scripts, components and subgraphs. */
+bf_driver_t *bf_plain_driver_new(const char *name) BF_MUST_USE;
+void bf_plain_driver_free(bf_driver_t *driver);
+
+/** Run what stands in the node's task, whatever it is (the delegate's PostHandleTask). */
+bf_status_t bf_driver_run_task(bf_driver_t *driver, bf_exchanger_t *ex,
+                               const bf_node_t *node, bf_err_t *err) BF_MUST_USE;
+
+/* A component in C. `@name` as a task calls run, `@name` as a condition calls test. */
+typedef struct bf_component {
+    bf_status_t (*run)(void *arg, bf_context_t *ctx, const bf_node_t *node,
+                       bf_err_t *err);
+    bf_status_t (*test)(void *arg, bf_context_t *ctx, bool *ret, bf_err_t *err);
+    void *arg;
+} bf_component_t;
+
+/* Sees every evaluation; lower index first (rule 53). NULL callbacks are skipped. */
+typedef struct bf_interceptor {
+    int index;
+    bf_status_t (*around_flow)(void *arg, bf_exchanger_t *ex,
+                               bf_status_t (*proceed)(bf_exchanger_t *ex, bf_err_t *err),
+                               bf_err_t *err);
+    bf_status_t (*on_node_start)(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
+                                 bf_err_t *err);
+    bf_status_t (*on_node_end)(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
+                               bf_err_t *err);
+    void *arg;
+} bf_interceptor_t;
+
+bf_engine_t *bf_engine_new(void) BF_MUST_USE;
+void bf_engine_free(bf_engine_t *engine);
+
+/** Load = put under its ID (rule 21); older versions stay reachable by version while an
+ *  instance may be pinned to them. Takes a reference of its own. */
+bf_status_t bf_engine_load(bf_engine_t *engine, bf_graph_t *graph,
+                           bf_err_t *err) BF_MUST_USE;
+void bf_engine_unload(bf_engine_t *engine, const char *graph_id);
+/** Newest version; borrowed; NULL = none. */
+bf_graph_t *bf_engine_graph(const bf_engine_t *engine, const char *graph_id);
+/** That version; borrowed; NULL = none. */
+bf_graph_t *bf_engine_graph_version(const bf_engine_t *engine, const char *graph_id,
+                                    int32_t version);
+
+/** Borrowed; must outlive the engine. Replaces one of the same name. */
+bf_status_t bf_engine_set_driver(bf_engine_t *engine, const char *name,
+                                 bf_driver_t *driver) BF_MUST_USE;
+bf_status_t bf_engine_set_component(bf_engine_t *engine, const char *name,
+                                    const bf_component_t *component) BF_MUST_USE;
+bf_status_t bf_engine_add_interceptor(bf_engine_t *engine,
+                                      const bf_interceptor_t *interceptor) BF_MUST_USE;
+
+typedef struct bf_eval_options {
+    int64_t steps;     /* < 0 unlimited, else the budget that stops the walk (rule 43) */
+    int64_t max_steps; /* 0 = BF_MAX_STEPS_DEFAULT; beyond it BF_E_STEP_LIMIT */
+    bf_driver_t *driver;                  /* NULL = by the graph's driver name */
+    const bf_node_t *from;                /* NULL = from START / the trace */
+    const bf_interceptor_t *interceptors; /* of this evaluation only */
+    size_t interceptor_count;
+    bf_arena_t *arena; /* NULL = one of its own */
+} bf_eval_options_t;
+
+/**
+ * Walk a graph.
+ *
+ * @param options NULL = unlimited steps, default driver
+ * @return BF_OK (also when it was stopped, see bf_context_is_stopped());
+ *         BF_E_NOT_FOUND (driver, subgraph, recorded node); BF_E_EXPRESSION,
+ *         BF_E_COMPONENT ("The task handle failed: graph / node: ..."), BF_E_NO_ROUTE,
+ *         BF_E_STEP_LIMIT, BF_E_NOMEM, or what a hook returned. Does not block.
+ */
+bf_status_t bf_engine_eval(bf_engine_t *engine, bf_graph_t *graph, bf_context_t *ctx,
+                           const bf_eval_options_t *options, bf_err_t *err) BF_MUST_USE;
+
+/* --- for drivers, hooks and components --- */
+bf_context_t *bf_exchanger_context(bf_exchanger_t *ex);
+bf_engine_t *bf_exchanger_engine(bf_exchanger_t *ex);
+bf_arena_t *bf_exchanger_arena(bf_exchanger_t *ex);
+/** Root graph of the evaluation. */
+bf_graph_t *bf_exchanger_graph(bf_exchanger_t *ex);
+/** 1 for the first visit of this node in this walk, 2 for the second, ... */
+uint32_t bf_exchanger_visit(bf_exchanger_t *ex, const bf_node_t *node);
+void bf_exchanger_stop(bf_exchanger_t *ex);
+void bf_exchanger_interrupt(bf_exchanger_t *ex);
+bool bf_exchanger_is_stopped(const bf_exchanger_t *ex);
+bool bf_exchanger_is_interrupted(const bf_exchanger_t *ex);
+
+#endif /* BF_ENGINE_H */

@@ -1,0 +1,104 @@
+/*
+ * executor.h - claim, find and submit: the workflow on top of the engine
+ *
+ * A walk from START with an intent; the stored states say what is done (second seed,
+ * rules 95-152, decisions in the README).  The executor works on an instance that it
+ * gets from a repository; each operation is one transaction of that instance: an error
+ * anywhere leaves it as it was.
+ *
+ * Threads:  one executor per shard, used by one thread; the library's own locking is the
+ *           caller's (the seed's LOCKER): see bf_executor_lock in the README.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef BF_EXECUTOR_H
+#define BF_EXECUTOR_H
+
+#include "bpmflow/controller.h"
+#include "bpmflow/engine.h"
+#include "bpmflow/history.h"
+#include "bpmflow/repository.h"
+#include "bpmflow/task.h"
+
+typedef struct bf_executor bf_executor_t;
+
+typedef enum {
+    BF_GUARD_STRICT, /* the node must be current and operable (default of commands) */
+    BF_GUARD_NONE    /* the unguarded submit of the original (rule 123) */
+} bf_guard_t;
+
+/** Engine and controller are borrowed and must outlive the executor; repo may be NULL
+ *  when only the _inst functions are used. NULL when out of memory. */
+bf_executor_t *bf_executor_new(bf_engine_t *engine, bf_controller_t *controller,
+                               bf_repository_t *repo) BF_MUST_USE;
+void bf_executor_free(bf_executor_t *executor);
+bf_engine_t *bf_executor_engine(bf_executor_t *executor);
+bf_controller_t *bf_executor_controller(bf_executor_t *executor);
+bf_repository_t *bf_executor_repository(bf_executor_t *executor);
+
+void bf_executor_set_guard(bf_executor_t *executor, bf_guard_t guard);
+void bf_executor_set_max_steps(bf_executor_t *executor, int64_t max_steps);
+
+/* A receiver of the history rows of a submit (the seed's TaskRecorder). */
+typedef bf_status_t (*bf_recorder_fn)(void *arg, const bf_history_t *row, bf_err_t *err);
+void bf_executor_set_recorder(bf_executor_t *executor, bf_recorder_fn recorder,
+                              void *arg);
+
+/*
+ * The operations of the seed, on the repository's instance of ctx's instance ID.
+ * Errors common to all: BF_E_NOT_FOUND (node, graph), BF_E_EXPRESSION, BF_E_COMPONENT,
+ * BF_E_NO_ROUTE, BF_E_STEP_LIMIT, BF_E_NOMEM, BF_E_STORE* from the repository;
+ * BF_E_REJECTED: the guard refused, *ret_code (bf_executor_code()) says which code.
+ */
+
+/** First task operable by the caller, made WAITING; ret->node NULL = none. */
+bf_status_t bf_executor_claim_task(bf_executor_t *executor, bf_graph_t *graph,
+                                   bf_context_t *ctx, bf_task_t *ret,
+                                   bf_err_t *err) BF_MUST_USE;
+
+/** The current task, whoever may operate it. Changes nothing. */
+bf_status_t bf_executor_find_task(bf_executor_t *executor, bf_graph_t *graph,
+                                  bf_context_t *ctx, bf_task_t *ret,
+                                  bf_err_t *err) BF_MUST_USE;
+
+/** All possible next tasks over all branches. Changes nothing.
+ *  @param arena owns the array */
+bf_status_t bf_executor_find_next_tasks(bf_executor_t *executor, bf_graph_t *graph,
+                                        bf_context_t *ctx, bf_arena_t *arena,
+                                        bf_task_t **ret, size_t *ret_count,
+                                        bf_err_t *err) BF_MUST_USE;
+
+bf_status_t bf_executor_get_state(bf_executor_t *executor, const bf_node_t *node,
+                                  bf_context_t *ctx, bf_task_state_t *ret,
+                                  bf_err_t *err) BF_MUST_USE;
+
+typedef struct bf_submit {
+    const bf_node_t *node; /* the task */
+    bf_action_t action;
+    const bf_node_t *target; /* jumps (bpmflow form): the target; NULL = node is the
+                                target as in the original */
+    const char *message;     /* opinion; may be NULL */
+    bool has_form_id;
+    int64_t form_id;
+    const char *command_id; /* for the history row; may be NULL */
+} bf_submit_t;
+
+/** Apply an action (rules 123-151). History rows go to the recorder. */
+bf_status_t bf_executor_submit_task(bf_executor_t *executor, bf_graph_t *graph,
+                                    const bf_submit_t *submit, bf_context_t *ctx,
+                                    bf_err_t *err) BF_MUST_USE;
+
+/** Only when the task handed in is WAITING, stored as WAITING and operable (rule 124).
+ *  @param task may be NULL */
+bf_status_t bf_executor_submit_task_if_waiting(bf_executor_t *executor, bf_graph_t *graph,
+                                               const bf_task_t *task,
+                                               const bf_submit_t *submit,
+                                               bf_context_t *ctx, bool *ret,
+                                               bf_err_t *err) BF_MUST_USE;
+
+/** Execute what the node's task says, outside of a submit (rule 122). */
+bf_status_t bf_executor_run_task(bf_executor_t *executor, bf_graph_t *graph,
+                                 const bf_node_t *node, bf_context_t *ctx,
+                                 bf_err_t *err) BF_MUST_USE;
+
+#endif /* BF_EXECUTOR_H */
