@@ -1,0 +1,40 @@
+/*
+ * cache.h - the instance cache of a shard: LRU, bounded in bytes
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef BF_CACHE_H
+#define BF_CACHE_H
+
+#include "bpmflow/instance.h"
+
+typedef struct bf_cache bf_cache_t;
+
+/** @param max_bytes bound over all instances; at least one is always kept */
+bf_cache_t *bf_cache_new(size_t max_bytes) BF_MUST_USE;
+void bf_cache_free(bf_cache_t *cache);
+
+/** Borrowed; moves it to the front; NULL when it is not there. */
+bf_instance_t *bf_cache_get(bf_cache_t *cache, const char *id);
+/** Takes ownership. BF_E_NOMEM: the caller keeps it. */
+bf_status_t bf_cache_put(bf_cache_t *cache, bf_instance_t *inst_put) BF_MUST_USE;
+/** Drop one; NULL-safe when it is not there. */
+void bf_cache_drop(bf_cache_t *cache, const char *id);
+/** Drop all instances of a partition (ownership lost). */
+void bf_cache_drop_partition(bf_cache_t *cache, int32_t partition_no);
+void bf_cache_clear(bf_cache_t *cache);
+/** Evict the least recently used until the bound holds. Call between batches: it never
+ *  evicts inside one. Dirty instances are not evicted. */
+void bf_cache_trim(bf_cache_t *cache);
+
+typedef struct bf_cache_stats {
+    size_t count;
+    size_t bytes;
+    uint64_t hits;
+    uint64_t misses;
+    uint64_t evictions;
+} bf_cache_stats_t;
+
+void bf_cache_stats(const bf_cache_t *cache, bf_cache_stats_t *ret);
+
+#endif /* BF_CACHE_H */
