@@ -1,0 +1,140 @@
+/*
+ * conf.h - what the parts of bpmflow-conformance share: cases, reports, decisions
+ *
+ * A part runs the cases of one format:
+ *
+ *     conf_case_t c;
+ *     conf_case_begin(conf, &c, "engine", name, scenario);
+ *     const bf_value_t *expect = conf_expect(&c, scenario);
+ *     ... conf_fail(&c, "run 2: last_node: expected \"b\", got \"c\"") ...
+ *     conf_came(&c, &came);      what came, in the form of a decision file
+ *     conf_case_end(&c);
+ *
+ * conf_case_end() prints the line and counts.  A case is
+ *   PASS     nothing failed against the scenario's own expectation
+ *   DECIDED  nothing failed against the expectation of a decision file
+ *   FAIL     something failed, or the scenario is marked `surprising` and there is no
+ *            decision file
+ *   SKIPPED  conf_skip() was called
+ *
+ * A decision file says what bpmflow does instead of the original, and why:
+ *   tests/data/decisions/<format>/<name>.json     one case, or
+ *   tests/data/decisions/<format>.json            {"<name>": {one case}, ...}
+ * It has "why" (a sentence) beside the members that replace those of the scenario: for
+ * engine "expect" or "runs", for workflow "steps" (and "guard"), else "expect".  Members
+ * that it does not name are taken from the scenario.
+ *
+ * Memory:  everything lives in conf->arena, which is cleared after each file.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef CONF_H
+#define CONF_H
+
+#include "bpmflow/value.h"
+
+typedef struct conf {
+    bf_arena_t arena;
+    const char *file;      /* being read */
+    const char *decisions; /* folder, NULL = none */
+    const char *drafts;    /* --write-decisions: folder for drafts, NULL = none */
+    const char *filter;    /* --only: cases whose name contains it, NULL = all */
+    unsigned passed;       /* DECIDED ones too */
+    unsigned decided;
+    unsigned failed;
+    unsigned skipped;
+} conf_t;
+
+typedef struct conf_case {
+    conf_t *conf;
+    const char *format;
+    const char *name;
+    const bf_value_t *decision;   /* NULL = none */
+    const bf_value_t *surprising; /* text of the scenario, NULL = not marked */
+    const bf_value_t *came;       /* NULL = not told */
+    bf_str_t mismatches;          /* one a line */
+    unsigned mismatch_count;
+    const char *skipped; /* reason */
+} conf_case_t;
+
+/** Start a case. @param scenario has `surprising` when it is marked; may be NULL.
+ *  @return false: not asked for (--only), leave it out */
+bool conf_case_begin(conf_t *conf, conf_case_t *c, const char *format, const char *name,
+                     const bf_value_t *scenario) BF_MUST_USE;
+
+/** A member of the decision, else of the scenario ("expect", "runs", "steps"). */
+const bf_value_t *conf_member(const conf_case_t *c, const bf_value_t *scenario,
+                              const char *member);
+
+/** The expectation: conf_member(c, scenario, "expect"). */
+const bf_value_t *conf_expect(const conf_case_t *c, const bf_value_t *scenario);
+
+/** Something is not as expected: where, what was expected, what came. */
+void conf_fail(conf_case_t *c, const char *fmt, ...) BF_PRINTF(2, 3);
+
+/** The case cannot be run here; it counts as skipped. @param reason static text */
+void conf_skip(conf_case_t *c, const char *reason);
+
+/** What came, in the shape of the decision's members ({"expect": ...}); for drafts. */
+void conf_came(conf_case_t *c, const bf_value_t *came);
+
+/** Print and count. */
+void conf_case_end(conf_case_t *c);
+
+/** Whole file into the arena; false when it cannot be read or is over 8 MiB. */
+bool conf_read_file(conf_t *conf, const char *path, const char **ret, size_t *ret_len);
+
+/* --- values for `came` and for messages; all in conf->arena, exit when out of memory ---
+ */
+
+/** Says so and exits with 2. */
+void conf_die_nomem(void) __attribute__((noreturn));
+
+/** A map that grows: conf_map_put() replaces or appends a member. */
+typedef struct conf_map {
+    conf_t *conf;
+    bf_member_t *members;
+    uint32_t used;
+    uint32_t room;
+} conf_map_t;
+
+typedef struct conf_list {
+    conf_t *conf;
+    bf_value_t *items;
+    uint32_t used;
+    uint32_t room;
+} conf_list_t;
+
+void conf_map_init(conf_t *conf, conf_map_t *map);
+void conf_map_put(conf_map_t *map, const char *name, const bf_value_t *value);
+const bf_value_t *conf_map_value(const conf_map_t *map);
+void conf_list_init(conf_t *conf, conf_list_t *list);
+void conf_list_add(conf_list_t *list, const bf_value_t *value);
+void conf_list_add_text(conf_list_t *list, const char *text);
+bf_value_t conf_list_value(const conf_list_t *list);
+
+/** Copied text. */
+char *conf_text(conf_t *conf, const char *fmt, ...) BF_PRINTF(2, 3);
+bf_value_t conf_string(conf_t *conf, const char *text);
+
+/** A value as JSON; NULL = "absent". */
+const char *conf_json(conf_t *conf, const bf_value_t *value);
+
+/** Members of `map` whose names are not in `known` (NULL-terminated) fail the case:
+ *  nothing in a scenario is overlooked. `where` stands in the message. */
+void conf_check_members(conf_case_t *c, const char *where, const bf_value_t *map,
+                        const char *const *known);
+
+/* --- the parts: run all cases of one file --- */
+
+#define CONF_PART __attribute__((weak)) /* parts may be left out of a build */
+void conf_run_graph_loading(conf_t *conf,
+                            const bf_value_t *file) CONF_PART; /* conf_graph.c */
+void conf_run_expressions(conf_t *conf,
+                          const bf_value_t *file) CONF_PART;          /* conf_expr.c */
+void conf_run_engine(conf_t *conf, const bf_value_t *file) CONF_PART; /* conf_engine.c */
+void conf_run_workflow(conf_t *conf,
+                       const bf_value_t *file) CONF_PART;    /* conf_workflow.c */
+void conf_run_jeeflow(conf_t *conf, const bf_value_t *file); /* conf_jeeflow.c */
+
+#endif /* CONF_H */
