@@ -26,8 +26,12 @@ typedef struct bf_script bf_script_t;
 
 /* What an expression may touch. All callbacks run on the evaluating thread. */
 typedef struct bf_expr_env {
-    /* The value of a variable; NULL when it is not set. */
-    const bf_value_t *(*lookup)(void *arg, const char *name, size_t name_len);
+    /* The value of a variable; NULL when it is not set. hash is bf_hash_bytes() of the
+     * name, computed when the expression was parsed: bf_vars_get_hashed() takes it.
+     * `#name` of approval definitions asks for "name". What is returned must stay valid
+     * until the evaluation returns or calls assign. */
+    const bf_value_t *(*lookup)(void *arg, const char *name, size_t name_len,
+                                uint64_t hash);
     /* Scripts: set a variable (null clears). NULL callback = assignments are errors. */
     bf_status_t (*assign)(void *arg, const char *name, size_t name_len,
                           const bf_value_t *value, bf_err_t *err);
@@ -60,6 +64,14 @@ bf_status_t bf_expr_eval(const bf_expr_t *expr, const bf_expr_env_t *env, bf_val
 /** Evaluate as a condition. Errors as bf_expr_eval(). */
 bf_status_t bf_expr_test(const bf_expr_t *expr, const bf_expr_env_t *env, bool *ret,
                          bf_err_t *err) BF_MUST_USE;
+
+/**
+ * A function or method that the text calls and that does not exist: parsing accepts it
+ * (definitions may be written for another host), evaluating it is an error. The loader
+ * warns. NULL = none.
+ */
+const char *bf_expr_unknown_call(const bf_expr_t *expr);
+const char *bf_script_unknown_call(const bf_script_t *script);
 
 /** Truth of a value: null and false are false, all else is true. */
 bool bf_expr_is_true(const bf_value_t *value);

@@ -28,6 +28,9 @@ size_t bf_vars_count(const bf_vars_t *vars);
 
 /** Borrowed; NULL when the variable is not set. */
 const bf_value_t *bf_vars_get(const bf_vars_t *vars, const char *name, size_t name_len);
+/** As above; hash is bf_hash_bytes() of the name. */
+const bf_value_t *bf_vars_get_hashed(const bf_vars_t *vars, const char *name,
+                                     size_t name_len, uint64_t hash);
 const bf_value_t *bf_vars_get_str(const bf_vars_t *vars, const char *name);
 
 /**

@@ -206,6 +206,13 @@ const bf_value_t *bf_vars_get(const bf_vars_t *vars, const char *name, size_t na
     return e && e->present ? &e->value : NULL;
 }
 
+const bf_value_t *bf_vars_get_hashed(const bf_vars_t *vars, const char *name,
+                                     size_t name_len, uint64_t hash)
+{
+    const entry_t *e = find(vars, name, name_len, (uint32_t)hash);
+    return e && e->present ? &e->value : NULL;
+}
+
 const bf_value_t *bf_vars_get_str(const bf_vars_t *vars, const char *name)
 {
     return bf_vars_get(vars, name, strlen(name));
