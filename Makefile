@@ -4,36 +4,45 @@
 #   make SAN=address,undefined   sanitizers            build-address-undefined/
 #   make SAN=thread              thread sanitizer      build-thread/
 #   make DEBUG=1                 -O0 -g3               build-debug/
+#   make FAULTS=1                fault points          build-faults/   (system tests only)
 #   make WERROR=1                full warnings are errors (default of CI), same folder
 #   make BUILD=dir               any other folder
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
-VERSION := $(shell cat include/bpmflow/version.h | sed -n 's/^\#define BF_VERSION "\(.*\)"/\1/p')
+VERSION := $(shell sed -n 's/^\#define BF_VERSION "\(.*\)"/\1/p' include/bpmflow/version.h)
 
 comma := ,
 SAN ?=
 DEBUG ?=
+FAULTS ?=
 WERROR ?=
 V ?=
 ifneq ($(SAN),)
 BUILD ?= build-$(subst $(comma),-,$(SAN))
 else ifneq ($(DEBUG),)
 BUILD ?= build-debug
+else ifneq ($(FAULTS),)
+BUILD ?= build-faults
 else
 BUILD ?= build
 endif
 Q := $(if $(V),,@)
+JOBS ?= $(shell nproc)
 
-CC ?= gcc
-AR ?= ar
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin AR),default)
+AR := ar
+endif
 PKG_CONFIG ?= pkg-config
-OPT := $(if $(DEBUG),-O0 -g3,-O2 -g)
+OPT := $(if $(DEBUG),-O0 -g3,$(if $(SAN),-O1 -g,-O2 -g))
 
 # Third-party include folders are -isystem, so that their headers are not ours.
-pkg_cflags = $(subst -I,-isystem ,$(shell $(PKG_CONFIG) --cflags $(1)))
-pkg_libs = $(shell $(PKG_CONFIG) --libs $(1))
-MYSQL_PKG ?= $(shell $(PKG_CONFIG) --exists libmariadb && echo libmariadb || echo mysqlclient)
+pkg_cflags = $(subst -I,-isystem ,$(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null))
+pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
+MYSQL_PKG ?= $(shell $(PKG_CONFIG) --exists libmariadb 2>/dev/null && echo libmariadb || echo mysqlclient)
 
 WARN := -Wall -Wextra
 ifneq ($(WERROR),)
@@ -42,17 +51,23 @@ WARN += -Werror -Wpedantic -Wshadow -Wstrict-prototypes -Wold-style-definition \
         -Wcast-qual -Wcast-align -Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough \
         -Wswitch-enum -Wnull-dereference -Wdouble-promotion -Wconversion \
         -Wsign-conversion -Wunused -Wnested-externs
-ifneq ($(findstring gcc,$(shell $(CC) --version | head -1)),)
+ifeq ($(findstring clang,$(CC)),)
 WARN += -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-misses-init \
-        -Wformat-overflow=2 -Wformat-truncation=2 -Wstringop-overflow=4 -Walloc-zero \
+        -Wformat-overflow=2 -Wformat-truncation=1 -Wstringop-overflow=4 -Walloc-zero \
         -Wtrampolines
 endif
 endif
 
-CPPFLAGS_ALL := -D_GNU_SOURCE -Iinclude -I. $(CPPFLAGS)
+DEPS_CORE := jansson yaml-0.1
+DEPS_ALL := $(DEPS_CORE) rdkafka $(MYSQL_PKG) libconfig libmicrohttpd
+DEPS_CFLAGS := $(call pkg_cflags,$(DEPS_ALL))
+DEPS_LIBS := $(call pkg_libs,$(DEPS_ALL)) -lm
+LIBS_TEST = $(call pkg_libs,criterion) $(DEPS_LIBS)
+
+CPPFLAGS_ALL := -D_GNU_SOURCE -Iinclude -I. $(DEPS_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL := -std=gnu11 $(OPT) -fPIC -pthread -fno-omit-frame-pointer \
               -ffile-prefix-map=$(CURDIR)=. $(WARN) $(CFLAGS)
-LDFLAGS_ALL := -pthread $(LDFLAGS)
+LDFLAGS_ALL := -pthread -Wl,-z,relro,-z,now $(LDFLAGS)
 ifneq ($(SAN),)
 CFLAGS_ALL += -fsanitize=$(SAN) -fno-sanitize-recover=all -DBF_SANITIZED=1
 LDFLAGS_ALL += -fsanitize=$(SAN)
@@ -65,12 +80,9 @@ ifeq ($(DEBUG),)
 CPPFLAGS_ALL += -D_FORTIFY_SOURCE=2
 endif
 endif
-
-DEPS_CORE := jansson yaml-0.1
-DEPS_ALL := $(DEPS_CORE) rdkafka $(MYSQL_PKG) libconfig libmicrohttpd
-CPPFLAGS_ALL += $(call pkg_cflags,$(DEPS_ALL))
-LIBS_ALL = $(call pkg_libs,$(DEPS_ALL)) -lm
-LIBS_TEST = $(call pkg_libs,criterion) $(LIBS_ALL)
+ifneq ($(FAULTS),)
+CPPFLAGS_ALL += -DBF_FAULTS=1
+endif
 
 LAYERS := base expr model engine workflow approval store bus ops
 LIB_SRC := $(sort $(foreach l,$(LAYERS),$(wildcard lib/$(l)/*.c)))
@@ -78,16 +90,26 @@ LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 WORKER_SRC := $(sort $(wildcard worker/*.c))
 CLI_SRC := $(sort $(wildcard worker/cli/*.c))
 CONF_SRC := $(sort $(wildcard tests/conformance/*.c))
+ALL_HEADERS = $(shell find include lib worker tests deploy -name '*.h' 2>/dev/null)
+ALL_C = $(shell find lib worker tests deploy -name '*.c' 2>/dev/null | sort)
 
 LIB_A := $(BUILD)/lib/libbpmflow.a
 LIB_SO := $(BUILD)/lib/libbpmflow.so
+SONAME := libbpmflow.so.$(firstword $(subst ., ,$(VERSION)))
 
 BINS := $(if $(WORKER_SRC),$(BUILD)/bin/bpmflow-worker) $(if $(CLI_SRC),$(BUILD)/bin/bpmflow) \
         $(if $(CONF_SRC),$(BUILD)/bin/bpmflow-conformance)
 
 all: $(LIB_A) $(LIB_SO) $(BINS) ## Build the library, the worker and the command line tool
 
-$(BUILD)/obj/%.o: %.c
+# A change of flags rebuilds: the file changes only when its text does.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(CPPFLAGS_ALL) $(filter-out $(WARN),$(CFLAGS_ALL)) $(LDFLAGS_ALL)' | cmp -s - $@ || \
+	 echo '$(CC) $(CPPFLAGS_ALL) $(filter-out $(WARN),$(CFLAGS_ALL)) $(LDFLAGS_ALL)' >$@
+FORCE:
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CC    $<")
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
@@ -98,49 +120,48 @@ $(LIB_A): $(LIB_OBJ)
 
 $(LIB_SO): $(LIB_OBJ)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared -o $@ $^ $(LIBS_ALL)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(DEPS_LIBS)
+
+# Links a program from its objects and libraries: $(call link,libraries)
+define link
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(1)
+endef
 
 $(BUILD)/bin/bpmflow-worker: $(WORKER_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -rdynamic -o $@ $^ $(LIBS_ALL)
+	$(call link,-rdynamic $(DEPS_LIBS))
 
 $(BUILD)/bin/bpmflow: $(CLI_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $^ $(LIBS_ALL)
+	$(call link,$(DEPS_LIBS))
 
 $(BUILD)/bin/bpmflow-conformance: $(CONF_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $^ $(LIBS_ALL)
+	$(call link,$(DEPS_LIBS))
 
-# --- tests: each tests/<level>/test_*.c is one program; tests/<level>/support/*.c is shared
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(sort $(wildcard tests/unit/test_*.c)))
-COMPONENT_TESTS := $(patsubst tests/component/%.c,$(BUILD)/tests/component/%,$(sort $(wildcard tests/component/test_*.c)))
-THREAD_TESTS := $(patsubst tests/threads/%.c,$(BUILD)/tests/threads/%,$(sort $(wildcard tests/threads/test_*.c)))
-SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
-SUPPORT_OBJ := $(SUPPORT_SRC:%.c=$(BUILD)/obj/%.o)
-
-$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(LIB_A)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $^ $(LIBS_TEST)
-
-$(BUILD)/tests/component/%: $(BUILD)/obj/tests/component/%.o $(SUPPORT_OBJ) $(LIB_A)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $^ $(LIBS_TEST)
-
-$(BUILD)/tests/threads/%: $(BUILD)/obj/tests/threads/%.o $(LIB_A)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $^ $(LIBS_ALL)
+# --- everything else: tests, checks of the source text, installation
+include tests/tests.mk
+include tests/lint/lint.mk
+include deploy/install.mk
 
 .SECONDARY:
-.PHONY: all help clean check-unit
+.PHONY: all help deps clean distclean demo FORCE
 
-check-unit: $(UNIT_TESTS) ## Run the unit tests (no services)
-	@set -e; for t in $^; do echo "== $$t"; $$t; done
+deps: ## Install the Debian packages that the build needs (says which; sudo where not root)
+	@deploy/stack/install build
+
+demo: ## Show a leave request live: installs, builds, runs, stops (KAFKA=real: on Apache Kafka)
+	@KAFKA='$(KAFKA)' deploy/demo/demo
 
 help: ## This list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-20s %s\n", $$1, $$2}'
+	@echo "bpmflow $(VERSION): make TARGET [SAN=address,undefined] [DEBUG=1] [WERROR=1] [BUILD=folder]"
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
 
-clean: ## Remove the build folder
-	rm -rf $(BUILD)
+clean: ## Remove what was built (running services and downloads stay)
+	rm -rf $(BUILD)/obj $(BUILD)/lib $(BUILD)/bin $(BUILD)/tests $(BUILD)/results $(BUILD)/flags
+	rm -rf build-address-undefined build-thread build-debug build-faults build-fuzz \
+	       build-coverage build-clang build-oom build-valgrind
+
+distclean: clean ## Also stop this folder's services and remove their data and the downloads
+	-deploy/stack/stack wipe
+	rm -rf build compile_commands.json
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -241,25 +241,32 @@ static int list(rd_kafka_t *rk)
     return 0;
 }
 
+static bool has_leaders(rd_kafka_t *rk, rd_kafka_topic_t *topic)
+{
+    const struct rd_kafka_metadata *md = NULL;
+    if (rd_kafka_metadata(rk, 0, topic, &md, TIMEOUT_MS) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return false;
+    }
+    const rd_kafka_metadata_topic_t *t = &md->topics[0];
+    int with_leader = 0;
+    for (int p = 0; p < t->partition_cnt; p++) {
+        with_leader += t->partitions[p].leader >= 0 ? 1 : 0;
+    }
+    bool ready = t->err == RD_KAFKA_RESP_ERR_NO_ERROR &&
+                 with_leader == t->partition_cnt && with_leader > 0;
+    rd_kafka_metadata_destroy(md);
+    return ready;
+}
+
 /* A topic is usable when each partition has a leader: the answer to CreateTopics comes
  * before that. */
 static int wait_for_leaders(rd_kafka_t *rk, const options_t *o)
 {
     for (size_t i = 0; i < o->n_topics; i++) {
         rd_kafka_topic_t *topic = rd_kafka_topic_new(rk, o->topics[i], NULL);
-        int left = 600;
         bool ready = false;
-        while (topic != NULL && !ready && left-- > 0) {
-            const struct rd_kafka_metadata *md = NULL;
-            if (rd_kafka_metadata(rk, 0, topic, &md, TIMEOUT_MS) == 0) {
-                const rd_kafka_metadata_topic_t *t = &md->topics[0];
-                int with_leader = 0;
-                for (int p = 0; p < t->partition_cnt; p++) {
-                    with_leader += t->partitions[p].leader >= 0 ? 1 : 0;
-                }
-                ready = t->err == 0 && with_leader == t->partition_cnt && with_leader > 0;
-                rd_kafka_metadata_destroy(md);
-            }
+        for (int left = 600; topic != NULL && !ready && left > 0; left--) {
+            ready = has_leaders(rk, topic);
             if (!ready) {
                 rd_kafka_poll(rk, 50);
             }

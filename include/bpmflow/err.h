@@ -105,4 +105,17 @@ void bf_err_prefix(bf_err_t *err, const char *fmt, ...) BF_PRINTF(2, 3);
 /** out of memory while doing `what`; returns BF_E_NOMEM. */
 bf_status_t bf_err_nomem(bf_err_t *err, const char *what);
 
+#ifdef __clang_analyzer__
+/* The static analyser sees one file at a time: tell it that the result is the status, or
+ * it believes that a failed call may return BF_OK and leave its results unset. */
+static inline bf_status_t bf_err_same(bf_status_t status)
+{
+    return status;
+}
+#define bf_err_set(err, status, ...)                                                     \
+    ((void)(bf_err_set)((err), (status), __VA_ARGS__), bf_err_same(status))
+#define bf_err_nomem(err, what)                                                          \
+    ((void)(bf_err_nomem)((err), (what)), bf_err_same(BF_E_NOMEM))
+#endif
+
 #endif /* BF_ERR_H */

@@ -45,7 +45,7 @@ bf_status_t bf_err_setv(bf_err_t *err, bf_status_t status, const char *fmt, va_l
     return status;
 }
 
-bf_status_t bf_err_set(bf_err_t *err, bf_status_t status, const char *fmt, ...)
+bf_status_t(bf_err_set)(bf_err_t *err, bf_status_t status, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -73,7 +73,7 @@ void bf_err_prefix(bf_err_t *err, const char *fmt, ...)
     }
 }
 
-bf_status_t bf_err_nomem(bf_err_t *err, const char *what)
+bf_status_t(bf_err_nomem)(bf_err_t *err, const char *what)
 {
     return bf_err_set(err, BF_E_NOMEM, "out of memory: %s", what);
 }

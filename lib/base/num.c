@@ -44,7 +44,7 @@ bf_status_t bf_num_parse_i64(const char *text, size_t len, int64_t *ret, bf_err_
 bf_status_t bf_num_parse_range(const char *text, size_t len, int64_t min, int64_t max,
                                int64_t *ret, bf_err_t *err)
 {
-    int64_t value;
+    int64_t value = 0;
     bf_status_t rc = bf_num_parse_i64(text, len, &value, err);
     if (rc != BF_OK) {
         return rc;

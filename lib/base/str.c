@@ -48,7 +48,7 @@ static bool reserve(bf_str_t *str, size_t more)
         str->too_big = true;
         return false;
     }
-    if (need + 1 <= str->cap) {
+    if (str->data && need + 1 <= str->cap) {
         return true;
     }
     size_t cap = str->cap ? str->cap : 64;

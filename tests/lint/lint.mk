@@ -1,0 +1,48 @@
+# lint.mk - checks of the source text
+
+CLANG_FORMAT ?= clang-format
+CPPCHECK ?= cppcheck
+
+.PHONY: lint format format-check tidy cppcheck layer-check header-check symbol-check text-check
+
+format: ## Format all C files (clang-format 14)
+	@$(CLANG_FORMAT) -i $(ALL_C) $(ALL_HEADERS)
+
+format-check: ## Fail where a C file is not formatted
+	@$(CLANG_FORMAT) --version | grep -q ' 14\.' || echo "note: the format is that of clang-format 14"
+	@$(CLANG_FORMAT) --dry-run -Werror $(ALL_C) $(ALL_HEADERS) || { echo "run: make format" >&2; exit 1; }
+
+lint: header-check layer-check text-check symbol-check cppcheck tidy ## All checks of the source text
+
+tidy: $(BUILD)/lint/flags ## clang-tidy, two files at a time, remembering clean ones
+	@tests/lint/tidy build/lint/tidy $< $(if $(FILES),$(FILES),$(filter-out tests/canary/%,$(ALL_C)))
+
+$(BUILD)/lint/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '-std=gnu11 -D_GNU_SOURCE -Iinclude -I. $(DEPS_CFLAGS) $(call pkg_cflags,criterion)' >$@
+
+# memleak: cppcheck loses blocks that move into a compound literal; clang's analyzer and the
+# leak sanitizer look for leaks.
+cppcheck: ## cppcheck on the product (not on tests: Criterion's macros confuse it)
+	@mkdir -p $(BUILD)/lint/cppcheck
+	@$(CPPCHECK) -q -j $(JOBS) --cppcheck-build-dir=$(BUILD)/lint/cppcheck --std=c11 --inline-suppr \
+	 --enable=warning,performance,portability --error-exitcode=1 --library=posix \
+	 --suppress=missingIncludeSystem --suppress=memleak -D_GNU_SOURCE -Iinclude -I. \
+	 $(LIB_SRC) $(WORKER_SRC) $(CLI_SRC) $(sort $(wildcard deploy/*/*.c))
+
+layer-check: ## Include direction between the layers
+	@tests/lint/layers
+
+header-check: ## Each public header alone, twice, as strict C11
+	@tests/lint/headers $(DEPS_CFLAGS)
+
+symbol-check: $(LIB_A) ## Every global name of the library starts with bf_
+	@tests/lint/symbols $(LIB_A)
+
+text-check: ## Banned functions, file length, SPDX lines
+	@tests/lint/text
+
+compile_commands.json: FORCE ## For editors: how each file is compiled
+	@{ echo '['; sep=; for f in $(ALL_C); do \
+	   printf '%s{"directory":"%s","file":"%s","command":"%s"}\n' "$$sep" '$(CURDIR)' "$$f" \
+	     "cc $(subst ",\",$(CPPFLAGS_ALL) $(CFLAGS_ALL)) -c $$f"; sep=,; done; echo ']'; } >$@
