@@ -10,6 +10,11 @@
  * inclusive node chose.  In the states column: {"leave:gate":1002, ...} and, for chosen
  * links, a reserved member "#routes": {"leave:gate":["hr"]}.
  *
+ * Memory:   an instance in use is open; one that idles in a cache can be packed into one
+ * small block (bf_instance_pack()) and is opened again before its next use.  Only the
+ * functions marked "also when packed" may be called on a packed one; a new or loaded one
+ * is open.  Packing invalidates everything borrowed from the instance.
+ *
  * Threads:  one at a time (the shard that owns the partition).
  *
  * SPDX-License-Identifier: MIT
@@ -53,7 +58,8 @@ typedef struct bf_instance_row {
     bf_text_t states; /* JSON object */
     bf_text_t vars;   /* JSON object */
     bf_text_t tasks;  /* JSON, aggregate of the approval module; NULL when unused */
-    int32_t rev;      /* revision after the write; the guard is rev - 1 */
+    int32_t rev;      /* revision after the write; the guard is what
+                         bf_instance_stored_revision() says */
     int32_t status;
     int32_t seq; /* last event sequence */
     int32_t partition_no;
@@ -68,15 +74,26 @@ typedef struct bf_instance_row {
 bf_instance_t *bf_instance_new(const char *id) BF_MUST_USE;
 void bf_instance_free(bf_instance_t *inst);
 
-/** Fill from a row. BF_OK; BF_E_INVALID: a column is not what it should be (named);
- *  BF_E_NOMEM. */
+/** Fill from a row; what the instance held before is forgotten, it is stored and open
+ *  afterwards. The codec is strict: BF_OK; BF_E_INVALID: a column is not what it should
+ *  be (named, with the member); BF_E_NOMEM; after an error the instance is as before. */
 bf_status_t bf_instance_load_row(bf_instance_t *inst, const bf_instance_row_t *row,
                                  bf_err_t *err) BF_MUST_USE;
 
-/** The row that stores the instance as it is now; texts live in the arena. */
+/** The row that stores the instance as it is now; all texts are copies in the arena.
+ *  Works on an open instance outside of a transaction. */
 bf_status_t bf_instance_write_row(const bf_instance_t *inst, bf_arena_t *arena,
                                   bf_instance_row_t *ret, bf_err_t *err) BF_MUST_USE;
 
+/** Put an idle instance into one block of memory: an idle instance of five tasks takes
+ *  under 1 KB. Not inside a transaction. BF_OK; BF_E_NOMEM: still open, nothing lost. */
+bf_status_t bf_instance_pack(bf_instance_t *inst) BF_MUST_USE;
+/** Make it usable again; does nothing when it is open. BF_OK; BF_E_NOMEM: still packed.
+ *  Everything is as it was before pack. */
+bf_status_t bf_instance_open(bf_instance_t *inst) BF_MUST_USE;
+bool bf_instance_is_packed(const bf_instance_t *inst);
+
+/* ID, status, revision, seq, partition, graph version: also when packed. */
 const char *bf_instance_id(const bf_instance_t *inst);
 bf_instance_status_t bf_instance_status(const bf_instance_t *inst);
 void bf_instance_set_status(bf_instance_t *inst, bf_instance_status_t status);
@@ -88,7 +105,8 @@ int32_t bf_instance_partition(const bf_instance_t *inst);
 void bf_instance_set_partition(bf_instance_t *inst, int32_t partition_no);
 const char *bf_instance_creator(const bf_instance_t *inst);
 
-/** Who and when, of the accepted command; the first call sets creator and create time. */
+/** Who and when, of the accepted command; the first call sets creator and create time.
+ *  By itself not a change: call it when bf_instance_changed(). @param who NULL = "" */
 bf_status_t bf_instance_touch(bf_instance_t *inst, const char *who,
                               int64_t now_wall_ms) BF_MUST_USE;
 
@@ -99,7 +117,12 @@ const char *bf_instance_graph_hash(const bf_instance_t *inst);
 bf_status_t bf_instance_pin_graph(bf_instance_t *inst,
                                   const bf_graph_t *graph) BF_MUST_USE;
 
-/** Variables of the instance; changes go through its transaction. */
+/** Aggregate of the approval module as JSON text; "" = none (column NULL). */
+const char *bf_instance_tasks(const bf_instance_t *inst);
+bf_status_t bf_instance_set_tasks(bf_instance_t *inst, const char *json) BF_MUST_USE;
+
+/** Variables of the instance; changes go through its transaction. The object stays the
+ *  same until the instance is packed, loaded or freed. */
 bf_vars_t *bf_instance_vars(bf_instance_t *inst);
 
 /** State under a key; BF_TASK_UNKNOWN when absent. */
@@ -120,7 +143,12 @@ bool bf_instance_route(const bf_instance_t *inst, const char *key,
 bf_status_t bf_instance_route_put(bf_instance_t *inst, const char *key,
                                   const char *const *next_ids, size_t count) BF_MUST_USE;
 
-/** Transaction of a command. They do not nest. */
+/** Changes whenever a state or a route changes, also by rollback; for what is kept beside
+ *  an instance and depends on its states. */
+uint64_t bf_instance_states_version(const bf_instance_t *inst);
+
+/** Transaction of a command. They do not nest. Everything that changes an instance,
+ *  apart from load_row, is called between begin and commit or rollback. */
 void bf_instance_begin(bf_instance_t *inst);
 /** Keeps the changes; the revision goes up by one when something changed. */
 void bf_instance_commit(bf_instance_t *inst);
@@ -128,7 +156,7 @@ void bf_instance_rollback(bf_instance_t *inst);
 /** True when something changed since begin. */
 bool bf_instance_changed(const bf_instance_t *inst);
 
-/* --- for stores --- */
+/* --- for stores; also when packed --- */
 
 /** Revision that the row in the database has; 0 = there is no row. */
 int32_t bf_instance_stored_revision(const bf_instance_t *inst);
@@ -139,7 +167,8 @@ void bf_instance_mark_stored(bf_instance_t *inst);
 /** Memory held, bytes. */
 size_t bf_instance_held_bytes(const bf_instance_t *inst);
 
-/** States as a JSON object / from one (the codec of the states column). */
+/** States as a JSON object (the codec of the states column); open instances only.
+ *  BF_OK or BF_E_NOMEM. */
 bf_status_t bf_instance_write_states(const bf_instance_t *inst,
                                      bf_str_t *ret) BF_MUST_USE;
 

@@ -1,0 +1,346 @@
+/*
+ * states.c - the states of an instance, with undo
+ *
+ * Up to eight entries are found by comparing hashes one by one; more get a table.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpmflow/assert.h"
+#include "bpmflow/map.h"
+#include "lib/workflow/states_int.h"
+
+#define ROOM_FIRST 8
+
+void bf_states_fini(bf_states_t *states)
+{
+    free(states->entries);
+    free(states->slots);
+    free(states->journal);
+    memset(states, 0, sizeof(*states));
+}
+
+static bool is_entry(const bf_state_entry_t *e, uint32_t hash, const char *key,
+                     size_t key_len)
+{
+    return e->hash == hash && e->key_len == key_len && !memcmp(e->key, key, key_len);
+}
+
+/* Entries that hold nothing are found too. */
+static bf_state_entry_t *find(const bf_states_t *states, uint32_t hash, const char *key,
+                              size_t key_len)
+{
+    if (!states->slot_count) {
+        for (uint32_t i = 0; i < states->used; i++) {
+            if (is_entry(&states->entries[i], hash, key, key_len)) {
+                return &states->entries[i];
+            }
+        }
+        return NULL;
+    }
+    uint32_t mask = states->slot_count - 1;
+    for (uint32_t i = hash & mask; states->slots[i]; i = (i + 1) & mask) {
+        bf_state_entry_t *e = &states->entries[states->slots[i] - 1];
+        if (is_entry(e, hash, key, key_len)) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t hash_key(const char *key, size_t key_len)
+{
+    return (uint32_t)bf_hash_bytes(key, key_len);
+}
+
+const bf_state_entry_t *bf_states_find(const bf_states_t *states, const char *key,
+                                       size_t key_len)
+{
+    const bf_state_entry_t *e = find(states, hash_key(key, key_len), key, key_len);
+    return e && !bf_state_entry_is_empty(e) ? e : NULL;
+}
+
+static void index_entry(bf_states_t *states, uint32_t number)
+{
+    if (!states->slot_count) {
+        return;
+    }
+    uint32_t mask = states->slot_count - 1;
+    uint32_t i = states->entries[number].hash & mask;
+    while (states->slots[i]) {
+        i = (i + 1) & mask;
+    }
+    states->slots[i] = number + 1;
+}
+
+static void rebuild_index(bf_states_t *states)
+{
+    if (!states->slot_count) {
+        return;
+    }
+    memset(states->slots, 0, states->slot_count * sizeof(*states->slots));
+    for (uint32_t i = 0; i < states->used; i++) {
+        index_entry(states, i);
+    }
+}
+
+static bf_status_t reserve_entry(bf_states_t *states)
+{
+    if (states->used < states->room) {
+        return BF_OK;
+    }
+    uint32_t room = states->room ? states->room * 2 : ROOM_FIRST;
+    if (room > UINT32_MAX / 8) {
+        return BF_E_NOMEM;
+    }
+    bf_state_entry_t *entries = realloc(states->entries, room * sizeof(*states->entries));
+    if (!entries) {
+        return BF_E_NOMEM;
+    }
+    states->entries = entries;
+    if (room > ROOM_FIRST) {
+        uint32_t *slots = calloc((size_t)room * 2, sizeof(*slots));
+        if (!slots) {
+            return BF_E_NOMEM;
+        }
+        free(states->slots);
+        states->slots = slots;
+        states->slot_count = room * 2;
+        rebuild_index(states);
+    }
+    states->room = room;
+    return BF_OK;
+}
+
+static bf_status_t reserve_journal(bf_states_t *states)
+{
+    if (!states->in_transaction || states->journal_used < states->journal_room) {
+        return BF_OK;
+    }
+    uint32_t room = states->journal_room ? states->journal_room * 2 : 16;
+    bf_state_change_t *journal =
+        realloc(states->journal, room * sizeof(*states->journal));
+    if (!journal) {
+        return BF_E_NOMEM;
+    }
+    states->journal = journal;
+    states->journal_room = room;
+    return BF_OK;
+}
+
+/* The journal has room. */
+static void remember(bf_states_t *states, const bf_state_entry_t *e)
+{
+    states->changed = true;
+    states->version++;
+    if (states->in_transaction) {
+        states->journal[states->journal_used++] = (bf_state_change_t){
+            (uint32_t)(e - states->entries), e->state, e->route_count, e->route};
+    }
+}
+
+/* The entry under a key, added when absent. NULL when out of memory. */
+static bf_state_entry_t *need_entry(bf_states_t *states, bf_arena_t *mem, const char *key,
+                                    size_t key_len)
+{
+    uint32_t hash = hash_key(key, key_len);
+    bf_state_entry_t *e = find(states, hash, key, key_len);
+    if (e || key_len > UINT32_MAX || reserve_entry(states) != BF_OK) {
+        return e;
+    }
+    const char *copy = bf_arena_strndup(mem, key, key_len);
+    if (!copy) {
+        return NULL;
+    }
+    uint32_t number = states->used++;
+    states->entries[number] =
+        (bf_state_entry_t){.key = copy, .key_len = (uint32_t)key_len, .hash = hash};
+    index_entry(states, number);
+    states->has_removed = true; /* until something is put into it */
+    return &states->entries[number];
+}
+
+bf_status_t bf_states_put(bf_states_t *states, bf_arena_t *mem, const char *key,
+                          size_t key_len, bf_task_state_t state)
+{
+    if (reserve_journal(states) != BF_OK) {
+        return BF_E_NOMEM;
+    }
+    bf_state_entry_t *e = need_entry(states, mem, key, key_len);
+    if (!e) {
+        return BF_E_NOMEM;
+    }
+    if (e->state != state) {
+        remember(states, e);
+        e->state = state;
+        states->has_removed |= bf_state_entry_is_empty(e);
+    }
+    return BF_OK;
+}
+
+static bool is_same_route(const bf_state_entry_t *e, const char *const *next_ids,
+                          size_t count)
+{
+    if (!e->route || e->route_count != count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(e->route[i], next_ids[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const char *const *copy_route(bf_arena_t *mem, const char *const *next_ids,
+                                     size_t count)
+{
+    const char **copy = bf_arena_calloc(mem, count ? count : 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = bf_arena_strdup(mem, next_ids[i]);
+        if (!copy[i]) {
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+bf_status_t bf_states_put_route(bf_states_t *states, bf_arena_t *mem, const char *key,
+                                size_t key_len, const char *const *next_ids, size_t count)
+{
+    if (count > UINT32_MAX || reserve_journal(states) != BF_OK) {
+        return BF_E_NOMEM;
+    }
+    bf_state_entry_t *e = need_entry(states, mem, key, key_len);
+    if (!e) {
+        return BF_E_NOMEM;
+    }
+    if (is_same_route(e, next_ids, count)) {
+        return BF_OK;
+    }
+    const char *const *route = copy_route(mem, next_ids, count);
+    if (!route) {
+        return BF_E_NOMEM;
+    }
+    remember(states, e);
+    e->route = route;
+    e->route_count = (uint32_t)count;
+    return BF_OK;
+}
+
+static void empty_entry(bf_states_t *states, bf_state_entry_t *e)
+{
+    remember(states, e);
+    e->state = BF_TASK_UNKNOWN;
+    e->route = NULL;
+    e->route_count = 0;
+    states->has_removed = true;
+}
+
+bf_status_t bf_states_remove(bf_states_t *states, const char *key, size_t key_len)
+{
+    bf_state_entry_t *e = find(states, hash_key(key, key_len), key, key_len);
+    if (!e || bf_state_entry_is_empty(e)) {
+        return BF_OK;
+    }
+    if (reserve_journal(states) != BF_OK) {
+        return BF_E_NOMEM;
+    }
+    empty_entry(states, e);
+    return BF_OK;
+}
+
+bf_status_t bf_states_clear(bf_states_t *states)
+{
+    for (uint32_t i = 0; i < states->used; i++) {
+        if (bf_state_entry_is_empty(&states->entries[i])) {
+            continue;
+        }
+        if (reserve_journal(states) != BF_OK) {
+            return BF_E_NOMEM;
+        }
+        empty_entry(states, &states->entries[i]);
+    }
+    return BF_OK;
+}
+
+void bf_states_begin(bf_states_t *states)
+{
+    BF_ASSERT(!states->in_transaction);
+    states->in_transaction = true;
+    states->changed = false;
+    states->journal_used = 0;
+    states->used_at_begin = states->used;
+}
+
+static void drop_empty(bf_states_t *states)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < states->used; i++) {
+        if (!bf_state_entry_is_empty(&states->entries[i])) {
+            states->entries[kept++] = states->entries[i];
+        }
+    }
+    if (kept != states->used) {
+        states->used = kept;
+        rebuild_index(states);
+    }
+    states->has_removed = false;
+}
+
+void bf_states_commit(bf_states_t *states)
+{
+    BF_ASSERT(states->in_transaction);
+    states->in_transaction = false;
+    states->journal_used = 0;
+    if (states->has_removed) {
+        drop_empty(states);
+    }
+}
+
+void bf_states_rollback(bf_states_t *states)
+{
+    BF_ASSERT(states->in_transaction);
+    states->version += states->journal_used ? 1 : 0;
+    while (states->journal_used) {
+        const bf_state_change_t *c = &states->journal[--states->journal_used];
+        bf_state_entry_t *e = &states->entries[c->index];
+        e->state = c->state;
+        e->route = c->route;
+        e->route_count = c->route_count;
+    }
+    states->in_transaction = false;
+    states->changed = false;
+    if (states->used != states->used_at_begin) {
+        states->used = states->used_at_begin;
+        rebuild_index(states);
+    }
+    states->has_removed = false; /* there were none at begin: commit drops them */
+}
+
+bf_status_t bf_states_move(bf_states_t *states, bf_arena_t *mem)
+{
+    BF_ASSERT(!states->in_transaction);
+    bf_state_entry_t *entries =
+        malloc((states->room ? states->room : 1) * sizeof(*entries));
+    if (!entries) {
+        return BF_E_NOMEM;
+    }
+    for (uint32_t i = 0; i < states->used; i++) {
+        bf_state_entry_t e = states->entries[i];
+        e.key = bf_arena_strndup(mem, e.key, e.key_len);
+        if (e.route) {
+            e.route = copy_route(mem, e.route, e.route_count);
+        }
+        if (!e.key || (states->entries[i].route && !e.route)) {
+            free(entries);
+            return BF_E_NOMEM;
+        }
+        entries[i] = e;
+    }
+    free(states->entries);
+    states->entries = entries;
+    return BF_OK;
+}
