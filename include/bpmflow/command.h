@@ -10,6 +10,7 @@
 #ifndef BF_COMMAND_H
 #define BF_COMMAND_H
 
+#include "bpmflow/code.h"
 #include "bpmflow/history.h"
 #include "bpmflow/instance.h"
 
@@ -34,42 +35,6 @@ typedef enum {
 const char *bf_verb_name(bf_verb_t verb);
 /** BF_VERB_COUNT when there is none of that name. */
 bf_verb_t bf_verb_of_name(const char *name);
-
-/* Why a command was rejected: one list for replies, metrics and documents.
- * X(name, text, explanation) */
-#define BF_CODE_LIST(X)                                                                  \
-    X(OK, "ok", "accepted")                                                              \
-    X(MALFORMED, "malformed", "the message is not a command")                            \
-    X(UNKNOWN_COMMAND, "unknown_command", "there is no such command")                    \
-    X(UNKNOWN_GRAPH, "unknown_graph", "there is no graph of that name or version")       \
-    X(GRAPH_DISABLED, "graph_disabled", "the graph takes no new instances")              \
-    X(UNKNOWN_NODE, "unknown_node", "the graph has no such node")                        \
-    X(UNKNOWN_ACTION, "unknown_action", "there is no such action")                       \
-    X(NOT_OPERABLE, "not_operable", "the actor may not operate the task")                \
-    X(NOT_WAITING, "not_waiting", "the task is not current")                             \
-    X(UNREACHABLE_TARGET, "unreachable_target", "the jump target cannot be reached")     \
-    X(INSTANCE_NOT_FOUND, "instance_not_found", "there is no such instance")             \
-    X(INSTANCE_COMPLETED, "instance_completed", "the instance is completed")             \
-    X(INSTANCE_TERMINATED, "instance_terminated", "the instance is terminated")          \
-    X(INSTANCE_SUSPENDED, "instance_suspended", "the instance is suspended")             \
-    X(REVISION_CONFLICT, "revision_conflict", "the instance has moved on")               \
-    X(LIMIT_EXCEEDED, "limit_exceeded", "a size limit is exceeded")                      \
-    X(STEP_LIMIT, "step_limit", "too many node visits in one command")                   \
-    X(NO_ROUTE, "no_route", "a choice has no way out")                                   \
-    X(EXPRESSION_ERROR, "expression_error", "an expression failed")                      \
-    X(COMPONENT_ERROR, "component_error", "a component failed or is missing")            \
-    X(STORAGE_REJECTED, "storage_rejected", "the database refused the data")             \
-    X(NO_MEMORY, "no_memory", "the worker is out of memory")
-
-typedef enum {
-#define X(name, text, explanation) BF_CODE_##name,
-    BF_CODE_LIST(X)
-#undef X
-        BF_CODE_COUNT
-} bf_code_t;
-
-const char *bf_code_name(bf_code_t code);
-bf_code_t bf_code_of_name(const char *name); /* BF_CODE_COUNT when unknown */
 
 /* Decoded command; texts live in the arena of the batch. */
 typedef struct bf_command {

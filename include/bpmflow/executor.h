@@ -14,6 +14,7 @@
 #ifndef BF_EXECUTOR_H
 #define BF_EXECUTOR_H
 
+#include "bpmflow/code.h"
 #include "bpmflow/controller.h"
 #include "bpmflow/engine.h"
 #include "bpmflow/history.h"
@@ -48,8 +49,12 @@ void bf_executor_set_recorder(bf_executor_t *executor, bf_recorder_fn recorder,
  * The operations of the seed, on the repository's instance of ctx's instance ID.
  * Errors common to all: BF_E_NOT_FOUND (node, graph), BF_E_EXPRESSION, BF_E_COMPONENT,
  * BF_E_NO_ROUTE, BF_E_STEP_LIMIT, BF_E_NOMEM, BF_E_STORE* from the repository;
- * BF_E_REJECTED: the guard refused, *ret_code (bf_executor_code()) says which code.
+ * BF_E_REJECTED: the guard refused; bf_executor_code() says which code.
  */
+
+/** Why the last operation that returned BF_E_REJECTED was refused (NOT_OPERABLE,
+ *  NOT_WAITING, UNREACHABLE_TARGET, INSTANCE_COMPLETED, ...). */
+bf_code_t bf_executor_code(const bf_executor_t *executor);
 
 /** First task operable by the caller, made WAITING; ret->node NULL = none. */
 bf_status_t bf_executor_claim_task(bf_executor_t *executor, bf_graph_t *graph,
@@ -100,5 +105,49 @@ bf_status_t bf_executor_submit_task_if_waiting(bf_executor_t *executor, bf_graph
 bf_status_t bf_executor_run_task(bf_executor_t *executor, bf_graph_t *graph,
                                  const bf_node_t *node, bf_context_t *ctx,
                                  bf_err_t *err) BF_MUST_USE;
+
+/*
+ * The same inside the caller's transaction of an instance: what bf_command_execute() is
+ * made of, and what the operations above do after they have opened the instance.  The
+ * caller has called bf_instance_begin() and commits, or rolls back after an error; the
+ * context borrows the variables of the instance.  The status of the instance (completed,
+ * terminated) is set here; who, when and the history rows are the caller's.
+ */
+typedef struct bf_scope {
+    bf_instance_t *inst;
+    bf_graph_t *graph; /* root graph, pinned by the instance */
+    bf_context_t *ctx;
+    bf_arena_t *arena; /* for results and temporaries */
+} bf_scope_t;
+
+/** Run to the first tasks: automatic nodes are done, tasks are not marked.
+ *  @param ret the tasks, as bf_executor_find_next_in() gives them */
+bf_status_t bf_executor_start_in(bf_executor_t *executor, const bf_scope_t *scope,
+                                 const bf_task_t **ret, size_t *ret_count,
+                                 bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_executor_claim_in(bf_executor_t *executor, const bf_scope_t *scope,
+                                 bf_task_t *ret, bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_executor_find_in(bf_executor_t *executor, const bf_scope_t *scope,
+                                bf_task_t *ret, bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_executor_find_next_in(bf_executor_t *executor, const bf_scope_t *scope,
+                                     const bf_task_t **ret, size_t *ret_count,
+                                     bf_err_t *err) BF_MUST_USE;
+
+/* What a submit led to; in scope->arena. */
+typedef struct bf_submit_result {
+    uint32_t round; /* of the submitted task */
+    /* Where the step leads, one history row for each (schema of bpm_flow_task):
+     * forward: the nodes that newly wait for somebody; a join that still waits when
+     * nothing else is; END when the instance is completed.  back, back_jump: the nodes
+     * that have to be done again.  forward_jump: the target.  terminate: the node itself.
+     * restart: the first tasks. */
+    const bf_task_t *targets;
+    size_t target_count;
+} bf_submit_result_t;
+
+/** @param guard BF_GUARD_NONE for `force` */
+bf_status_t bf_executor_submit_in(bf_executor_t *executor, const bf_scope_t *scope,
+                                  const bf_submit_t *submit, bf_guard_t guard,
+                                  bf_submit_result_t *ret, bf_err_t *err) BF_MUST_USE;
 
 #endif /* BF_EXECUTOR_H */

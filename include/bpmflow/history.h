@@ -37,4 +37,29 @@ typedef struct bf_history {
     int64_t create_time_ms;
 } bf_history_t;
 
+/* What is the same in all rows of one step. */
+typedef struct bf_history_step {
+    const bf_graph_t *graph; /* root graph of the instance */
+    const bf_task_t *source; /* the submitted task */
+    bf_action_t action;
+    const char *assignee; /* the actor; NULL = none */
+    const char *message;
+    bool has_form_id; /* else the source's meta `formId` counts */
+    int64_t form_id;
+    const char *command_id;
+    int64_t now_wall_ms;
+} bf_history_step_t;
+
+/**
+ * The rows of one step of an instance, as the executor has left it: one for each target.
+ * Takes the sequence numbers from the instance (inside its transaction).
+ *
+ * @param arena owns the rows and all their texts
+ * @return BF_OK, BF_E_NOMEM
+ */
+bf_status_t bf_history_build(bf_instance_t *inst, const bf_history_step_t *step,
+                             const bf_task_t *targets, size_t target_count,
+                             bf_arena_t *arena, bf_history_t **ret,
+                             bf_err_t *err) BF_MUST_USE;
+
 #endif /* BF_HISTORY_H */
