@@ -11,7 +11,8 @@
  *         stop          SIGSTOP to ourselves: a zombie until somebody sends SIGCONT
  *         exit          _exit(70)
  *         sleep:MS      the thread sleeps
- *         error[:NAME]  the point returns that status (E_STORE_LOST, ...; E_IO by default)
+ *         error[:NAME]  the point returns that status (E_STORE_LOST, ...; E_IO by
+ * default)
  *
  * In any other build BF_FAULT() is the constant BF_OK and nothing is read.
  *

@@ -56,6 +56,8 @@ typedef struct bf_partition_claim {
     const char *incarnation;
     const char *transactional_id;
     int64_t first_offset; /* next_offset of a row that does not exist yet */
+    bool restart; /* forget the row's next_offset and topic ID: the topic is another one
+                     and its commands are numbered anew (topic_id must be given then) */
 } bf_partition_claim_t;
 
 /** Read the row without claiming. */
@@ -64,7 +66,10 @@ bf_status_t bf_store_read_partition(bf_store_t *store, const char *topic,
                                     bf_err_t *err) BF_MUST_USE;
 
 /** Take ownership: raises the epoch, committed at once. The row before the claim and the
- *  row after it (with the new epoch and the next_offset to begin at). */
+ *  row after it (with the new epoch and the next_offset to begin at).  Where the former
+ *  owner holds the row in a transaction that does not end, its connection is killed.
+ *  @return BF_OK; BF_E_INVALID (both topic IDs are known and differ, and not restart: the
+ *          topic was made anew; nothing is changed); errors of the database */
 bf_status_t bf_store_claim_partition(bf_store_t *store, const bf_partition_claim_t *claim,
                                      bf_partition_row_t *ret_before,
                                      bf_partition_row_t *ret_after,
@@ -170,7 +175,8 @@ bf_status_t bf_store_find_outcomes(bf_store_t *store, const bf_command_key_t *ke
 /* --- reading back --- */
 
 /* One record that was applied: its outcome row and its history rows. Borrowed during the
- * call. Return other than BF_OK ends the scan with that status. */
+ * call, which must not use the same store. Return other than BF_OK ends the scan with
+ * that status. */
 typedef bf_status_t (*bf_applied_fn)(void *arg, const bf_command_row_t *command,
                                      const bf_history_t *history, size_t history_count,
                                      bf_err_t *err);
@@ -184,7 +190,8 @@ bf_status_t bf_store_scan_applied(bf_store_t *store, const char *topic,
 typedef bf_status_t (*bf_history_fn)(void *arg, const bf_history_t *row, bf_err_t *err);
 
 /** History of one instance by seq, or (instance_id NULL) of all, ordered by instance and
- *  seq, streamed without holding it in memory. */
+ *  seq, read in pages: rows that are added meanwhile may or may not be seen, but never
+ *  leave a gap. The callback must not use the same store. */
 bf_status_t bf_store_scan_history(bf_store_t *store, const char *instance_id,
                                   bf_history_fn fn, void *arg, bf_err_t *err) BF_MUST_USE;
 
