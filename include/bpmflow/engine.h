@@ -75,6 +75,11 @@ typedef struct bf_interceptor {
     bf_status_t (*around_flow)(void *arg, bf_exchanger_t *ex,
                                bf_status_t (*proceed)(bf_exchanger_t *ex, bf_err_t *err),
                                bf_err_t *err);
+    /* The walk has come to this node over a link: before its join is looked at, so an
+     * arrival that goes on waiting is seen too. Not called for the node at which a walk
+     * (or a called subgraph) begins or is resumed. */
+    bf_status_t (*on_node_arrive)(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
+                                  bf_err_t *err);
     bf_status_t (*on_node_start)(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
                                  bf_err_t *err);
     bf_status_t (*on_node_end)(void *arg, bf_exchanger_t *ex, const bf_node_t *node,

@@ -101,6 +101,19 @@ bf_status_t bf_executor_submit_task_if_waiting(bf_executor_t *executor, bf_graph
                                                bf_context_t *ctx, bool *ret,
                                                bf_err_t *err) BF_MUST_USE;
 
+/** The same by IDs (second seed: SubmitTaskByID, ClaimTaskByID). BF_E_NOT_FOUND names the
+ *  graph or the node ("Node not found, id: x"). */
+bf_status_t bf_executor_claim_task_by_id(bf_executor_t *executor, const char *graph_id,
+                                         bf_context_t *ctx, bf_task_t *ret,
+                                         bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_executor_submit_task_by_id(bf_executor_t *executor, const char *graph_id,
+                                          const char *node_id, bf_action_t action,
+                                          bf_context_t *ctx, bf_err_t *err) BF_MUST_USE;
+/** Rule 152: the state of an unknown node is an error. */
+bf_status_t bf_executor_get_state_by_id(bf_executor_t *executor, const char *graph_id,
+                                        const char *node_id, bf_context_t *ctx,
+                                        bf_task_state_t *ret, bf_err_t *err) BF_MUST_USE;
+
 /** Execute what the node's task says, outside of a submit (rule 122). */
 bf_status_t bf_executor_run_task(bf_executor_t *executor, bf_graph_t *graph,
                                  const bf_node_t *node, bf_context_t *ctx,
