@@ -2,10 +2,14 @@
  * context.h - the bag that a flow runs with: variables, trace, stop flag
  *
  * Variables are looked up in this order: variables set with bf_context_with() for the
- * length of a call, the command's transient context, then the variables themselves
- * (owned, or borrowed from an instance).  Reserved: instanceId, context, node (rule 91).
- * The trace remembers the pending positions of each graph, so that an evaluation that
- * was stopped or interrupted goes on at each of them (decisions on rules 29-44).
+ * length of a call, the command's transient context, the variables themselves (owned, or
+ * borrowed from an instance), then the base: the variables of the instance that an
+ * executor puts below a caller's own bag for the length of an operation.  Reserved:
+ * instanceId, context, node (rule 91).
+ *
+ * The trace remembers the last node of each graph and every pending position, so that an
+ * evaluation that was stopped or interrupted goes on at each of them (decisions on rules
+ * 29-44).
  *
  * Threads:  one at a time.
  *
@@ -34,21 +38,53 @@ bf_vars_t *bf_context_vars(bf_context_t *ctx);
  *  remove. */
 void bf_context_set_transient(bf_context_t *ctx, const bf_value_t *map);
 
+/** Variables below those of the context (an instance's): looked up last, and a variable
+ *  that is set is set there too. Borrowed, NULL to remove. */
+void bf_context_set_base(bf_context_t *ctx, bf_vars_t *base);
+
 /** Value of a variable as expressions see it; NULL = not set. */
 const bf_value_t *bf_context_get(const bf_context_t *ctx, const char *name,
                                  size_t name_len);
 const bf_value_t *bf_context_get_str(const bf_context_t *ctx, const char *name);
+/** As above, in the form that bf_expr_env_t.lookup wants; arg is the context. */
+const bf_value_t *bf_context_lookup(void *arg, const char *name, size_t name_len,
+                                    uint64_t hash);
+/** What the caller brought: as bf_context_get(), without the variables that are stored
+ *  with an instance. Who may operate a task is decided by these only. */
+const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *name);
+
 /** Set a variable (null clears). BF_OK, BF_E_INVALID (reserved name), BF_E_NOMEM. */
 bf_status_t bf_context_put(bf_context_t *ctx, const char *name, size_t name_len,
                            const bf_value_t *value, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_context_put_str(bf_context_t *ctx, const char *name,
                                const bf_value_t *value, bf_err_t *err) BF_MUST_USE;
 
+/** Call fn(arg) with a variable set for that time (rule 92); null hides one. Any name is
+ *  allowed. Returns what fn returned. The value is borrowed. */
+bf_status_t bf_context_with(bf_context_t *ctx, const char *name, const bf_value_t *value,
+                            bf_status_t (*fn)(void *arg), void *arg) BF_MUST_USE;
+
 /** Stop the running evaluation / end its current branch; no effect outside one
  *  (rules 34-36). */
 void bf_context_stop(bf_context_t *ctx);
 void bf_context_interrupt(bf_context_t *ctx);
 bool bf_context_is_stopped(const bf_context_t *ctx);
+/** True while a probe (find, find_next) walks: nothing that it does lasts, so a component
+ *  that acts on the outside world leaves it (decision on rule 113). */
+bool bf_context_is_probe(const bf_context_t *ctx);
+
+/* What became of the last evaluation with this context. */
+typedef enum {
+    BF_EVAL_NONE,    /* there was none, or the trace was cleared */
+    BF_EVAL_DONE,    /* walked; nothing is pending */
+    BF_EVAL_PENDING, /* walked; a branch was interrupted, or a join waits for one */
+    BF_EVAL_STOPPED, /* stopped, or the step budget is used up: evaluate again to go on */
+    BF_EVAL_FAILED,  /* an error ended it; evaluating again starts at the node that failed
+                      */
+    BF_EVAL_NOTHING  /* it was done before: nothing has run (decision on rule 31) */
+} bf_eval_outcome_t;
+
+bf_eval_outcome_t bf_context_outcome(const bf_context_t *ctx);
 
 /** Snapshot {"instanceId","stopped","data","trace"} and back (rule 93; `vars` is read as
  *  an old name of `data`). Errors: BF_E_PARSE, BF_E_INVALID, BF_E_LIMIT, BF_E_NOMEM. */
@@ -61,11 +97,15 @@ bf_status_t bf_context_load_json(const char *text, size_t len, bf_context_t **re
 void bf_context_trace_enable(bf_context_t *ctx, bool enabled);
 void bf_context_trace_clear(bf_context_t *ctx);
 const char *bf_context_last_node(const bf_context_t *ctx, const char *graph_id);
-/** Set the position of a graph by hand; node_id NULL forgets it. */
+/** Set the position of a graph by hand: the next evaluation of that graph starts there;
+ *  node_id NULL forgets it. BF_OK, BF_E_NOMEM. */
 bf_status_t bf_context_trace_set(bf_context_t *ctx, const char *graph_id,
                                  const char *node_id) BF_MUST_USE;
-/** True when the graph (NULL = the first that ran) was walked to an end and nothing is
- *  pending in it (decision on rules 30, 118). */
+/**
+ * Whether the last walk with this context ended. After an evaluation: the node recorded
+ * last in the graph is an END (rule 30). After an operation of an executor that walked:
+ * nothing was pending (decision on rule 118). @param graph_id NULL = the first that ran
+ */
 bool bf_context_is_end(const bf_context_t *ctx, const char *graph_id);
 
 #endif /* BF_CONTEXT_H */

@@ -24,6 +24,8 @@ typedef struct bf_exchanger bf_exchanger_t;
 typedef struct bf_driver bf_driver_t;
 
 #define BF_MAX_STEPS_DEFAULT 10000
+/* Subgraph calls inside of each other; beyond it BF_E_LIMIT. */
+#define BF_MAX_CALL_DEPTH 1000
 
 /* The four hooks of a driver (second seed), and what the workflow driver needs beside
  * them. NULL callbacks do the default. Errors end the evaluation. */
@@ -34,9 +36,19 @@ typedef struct bf_driver_ops {
                                const bf_node_t *node, bf_err_t *err);
     bf_status_t (*handle_condition)(bf_driver_t *driver, bf_exchanger_t *ex,
                                     const bf_code_ref_t *code, bool *ret, bf_err_t *err);
-    /* Called for each node but START and END whose `when` is true (rules 56, 57, 103). */
+    /* Called for each node but START and END whose `when` is true (rules 56, 57, 103).
+     * A task that calls a graph only asks for it (bf_exchanger_call()); the walk enters
+     * the graph after this has returned. */
     bf_status_t (*handle_task)(bf_driver_t *driver, bf_exchanger_t *ex,
                                const bf_node_t *node, bf_err_t *err);
+    /* The graph that the node called has been walked; pending: something in it waits, so
+     * the calling branch is interrupted (decision on rule 46). */
+    bf_status_t (*call_done)(bf_driver_t *driver, bf_exchanger_t *ex,
+                             const bf_node_t *node, bool pending, bf_err_t *err);
+    /* The driver that walks a called graph; NULL callback = the engine's one of the
+     * graph's driver name (decision on rule 50). */
+    bf_driver_t *(*driver_for)(bf_driver_t *driver, bf_exchanger_t *ex,
+                               const bf_graph_t *graph);
     /* Gateways: use a choice made earlier. Sets chosen[i] for link i and *ret_known.
      * Called before conditions are evaluated. */
     bf_status_t (*recall_route)(bf_driver_t *driver, bf_exchanger_t *ex,
@@ -57,9 +69,19 @@ struct bf_driver {
 bf_driver_t *bf_plain_driver_new(const char *name) BF_MUST_USE;
 void bf_plain_driver_free(bf_driver_t *driver);
 
-/** Run what stands in the node's task, whatever it is (the delegate's PostHandleTask). */
+/** What the plain driver does: for drivers that decorate it. An empty task is BF_OK. */
+bf_status_t bf_plain_run_task(bf_exchanger_t *ex, const bf_node_t *node,
+                              bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_plain_test(bf_exchanger_t *ex, const bf_code_ref_t *code, bool *ret,
+                          bf_err_t *err) BF_MUST_USE;
+
+/** Run the node's task / test a condition by a driver: its callback, else the plain way
+ *  (the delegate's PostHandleTask of the second seed). */
 bf_status_t bf_driver_run_task(bf_driver_t *driver, bf_exchanger_t *ex,
                                const bf_node_t *node, bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_driver_test(bf_driver_t *driver, bf_exchanger_t *ex,
+                           const bf_code_ref_t *code, bool *ret,
+                           bf_err_t *err) BF_MUST_USE;
 
 /* A component in C. `@name` as a task calls run, `@name` as a condition calls test. */
 typedef struct bf_component {
@@ -76,7 +98,8 @@ typedef struct bf_interceptor {
                                bf_status_t (*proceed)(bf_exchanger_t *ex, bf_err_t *err),
                                bf_err_t *err);
     /* The walk has come to this node over a link: before its join is looked at, so an
-     * arrival that goes on waiting is seen too. Not called for the node at which a walk
+     * arrival that goes on waiting is seen too, and the node that exceeds the step
+     * budget. Not called for the node at which a walk
      * (or a called subgraph) begins or is resumed. */
     bf_status_t (*on_node_arrive)(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
                                   bf_err_t *err);
@@ -101,26 +124,34 @@ bf_graph_t *bf_engine_graph(const bf_engine_t *engine, const char *graph_id);
 bf_graph_t *bf_engine_graph_version(const bf_engine_t *engine, const char *graph_id,
                                     int32_t version);
 
-/** Borrowed; must outlive the engine. Replaces one of the same name. */
+/** Borrowed; must outlive the engine. Replaces one of the same name; NULL removes it. A
+ *  plain driver under the name "" is there from the start. */
 bf_status_t bf_engine_set_driver(bf_engine_t *engine, const char *name,
                                  bf_driver_t *driver) BF_MUST_USE;
+/** NULL = none of that name. */
+bf_driver_t *bf_engine_driver(const bf_engine_t *engine, const char *name);
+/** Copied; NULL removes one. */
 bf_status_t bf_engine_set_component(bf_engine_t *engine, const char *name,
                                     const bf_component_t *component) BF_MUST_USE;
+const bf_component_t *bf_engine_component(const bf_engine_t *engine, const char *name);
+/** Copied. */
 bf_status_t bf_engine_add_interceptor(bf_engine_t *engine,
                                       const bf_interceptor_t *interceptor) BF_MUST_USE;
+void bf_engine_clear_interceptors(bf_engine_t *engine);
 
 typedef struct bf_eval_options {
     int64_t steps;     /* < 0 unlimited, else the budget that stops the walk (rule 43) */
     int64_t max_steps; /* 0 = BF_MAX_STEPS_DEFAULT; beyond it BF_E_STEP_LIMIT */
     bf_driver_t *driver;                  /* NULL = by the graph's driver name */
-    const bf_node_t *from;                /* NULL = from START / the trace */
-    const bf_interceptor_t *interceptors; /* of this evaluation only */
+    const bf_interceptor_t *interceptors; /* of this evaluation only; they do not see
+                                             the nodes of called graphs (rule 51) */
     size_t interceptor_count;
-    bf_arena_t *arena; /* NULL = one of its own */
+    bool no_trace; /* start at START whatever the trace says, and leave it alone */
+    bool is_probe; /* see bf_context_is_probe() */
 } bf_eval_options_t;
 
 /**
- * Walk a graph.
+ * Walk a graph: from where the trace says, else from its START.
  *
  * @param options NULL = unlimited steps, default driver
  * @return BF_OK (also when it was stopped, see bf_context_is_stopped());
@@ -140,7 +171,14 @@ bf_graph_t *bf_exchanger_graph(bf_exchanger_t *ex);
 /** 1 for the first visit of this node in this walk, 2 for the second, ... */
 uint32_t bf_exchanger_visit(bf_exchanger_t *ex, const bf_node_t *node);
 void bf_exchanger_stop(bf_exchanger_t *ex);
+/** End this branch; in a loop it is like `continue` (rule 35). */
 void bf_exchanger_interrupt(bf_exchanger_t *ex);
+/** End this branch because the node waits for somebody: as interrupt, but a loop does not
+ *  go on past it either. */
+void bf_exchanger_pend(bf_exchanger_t *ex);
+/** From handle_task: walk that graph as the task of the node. BF_OK or BF_E_NOT_FOUND. */
+bf_status_t bf_exchanger_call(bf_exchanger_t *ex, const char *graph_id,
+                              bf_err_t *err) BF_MUST_USE;
 bool bf_exchanger_is_stopped(const bf_exchanger_t *ex);
 bool bf_exchanger_is_interrupted(const bf_exchanger_t *ex);
 

@@ -6,8 +6,10 @@
  * gets from a repository; each operation is one transaction of that instance: an error
  * anywhere leaves it as it was.
  *
- * Threads:  one executor per shard, used by one thread; the library's own locking is the
- *           caller's (the seed's LOCKER): see bf_executor_lock in the README.
+ * Threads:  one executor per shard, used by one thread.  After
+ *           bf_executor_set_thread_safe() the operations that take a context may be
+ *           called from several threads, each with a context of its own: a mutex
+ *           serialises them (the seed's LOCKER, rule 126).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,7 +40,10 @@ bf_controller_t *bf_executor_controller(bf_executor_t *executor);
 bf_repository_t *bf_executor_repository(bf_executor_t *executor);
 
 void bf_executor_set_guard(bf_executor_t *executor, bf_guard_t guard);
+bf_guard_t bf_executor_guard(const bf_executor_t *executor);
+/** Node visits per walk; 0 = BF_MAX_STEPS_DEFAULT. */
 void bf_executor_set_max_steps(bf_executor_t *executor, int64_t max_steps);
+void bf_executor_set_thread_safe(bf_executor_t *executor, bool thread_safe);
 
 /* A receiver of the history rows of a submit (the seed's TaskRecorder). */
 typedef bf_status_t (*bf_recorder_fn)(void *arg, const bf_history_t *row, bf_err_t *err);
@@ -55,6 +60,10 @@ void bf_executor_set_recorder(bf_executor_t *executor, bf_recorder_fn recorder,
 /** Why the last operation that returned BF_E_REJECTED was refused (NOT_OPERABLE,
  *  NOT_WAITING, UNREACHABLE_TARGET, INSTANCE_COMPLETED, ...). */
 bf_code_t bf_executor_code(const bf_executor_t *executor);
+
+/** Why the last claim or find returned no task (rule 115: completed, waiting for others,
+ *  nothing operable): a sentence. Static; NULL when there is nothing to say. */
+const char *bf_executor_remark(const bf_executor_t *executor);
 
 /** First task operable by the caller, made WAITING; ret->node NULL = none. */
 bf_status_t bf_executor_claim_task(bf_executor_t *executor, bf_graph_t *graph,
@@ -79,6 +88,7 @@ bf_status_t bf_executor_get_state(bf_executor_t *executor, const bf_node_t *node
 
 typedef struct bf_submit {
     const bf_node_t *node; /* the task */
+    uint32_t round; /* 0 = the current one; else 1 for "graph:node", 2 for #2 ... */
     bf_action_t action;
     const bf_node_t *target; /* jumps (bpmflow form): the target; NULL = node is the
                                 target as in the original */
@@ -140,6 +150,7 @@ bf_status_t bf_executor_start_in(bf_executor_t *executor, const bf_scope_t *scop
                                  bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_executor_claim_in(bf_executor_t *executor, const bf_scope_t *scope,
                                  bf_task_t *ret, bf_err_t *err) BF_MUST_USE;
+/** Probes: the caller rolls the instance back whatever they return. */
 bf_status_t bf_executor_find_in(bf_executor_t *executor, const bf_scope_t *scope,
                                 bf_task_t *ret, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_executor_find_next_in(bf_executor_t *executor, const bf_scope_t *scope,
@@ -162,5 +173,13 @@ typedef struct bf_submit_result {
 bf_status_t bf_executor_submit_in(bf_executor_t *executor, const bf_scope_t *scope,
                                   const bf_submit_t *submit, bf_guard_t guard,
                                   bf_submit_result_t *ret, bf_err_t *err) BF_MUST_USE;
+
+/** As above, but refused (NOT_WAITING, NOT_OPERABLE) unless the task is stored as WAITING
+ *  and operable by the caller; the guard is looked at too. */
+bf_status_t bf_executor_submit_if_waiting_in(bf_executor_t *executor,
+                                             const bf_scope_t *scope,
+                                             const bf_submit_t *submit, bf_guard_t guard,
+                                             bf_submit_result_t *ret,
+                                             bf_err_t *err) BF_MUST_USE;
 
 #endif /* BF_EXECUTOR_H */
