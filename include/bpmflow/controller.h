@@ -20,6 +20,8 @@ typedef struct bf_controller_ops {
     /* Does the flow pass the node by itself? */
     bool (*is_auto_forward)(bf_controller_t *controller, bf_context_t *ctx,
                             const bf_node_t *node);
+    /* The variable that says who the caller is; NULL callback = "actor". */
+    const char *(*actor_key)(const bf_controller_t *controller);
     void (*free)(bf_controller_t *controller); /* NULL = nothing to free */
 } bf_controller_ops_t;
 
@@ -41,6 +43,10 @@ bf_controller_t *bf_actor_controller_new(const char *const *keys,
                                          size_t count) BF_MUST_USE;
 
 void bf_controller_free(bf_controller_t *controller);
+
+/** The variable that the actor of a command is put under: the first key of an actor
+ *  controller, else "actor". Never NULL. */
+const char *bf_controller_actor_key(const bf_controller_t *controller);
 
 bool bf_controller_is_operatable(bf_controller_t *controller, bf_context_t *ctx,
                                  const bf_node_t *node);
