@@ -20,9 +20,11 @@
  * A decision file says what bpmflow does instead of the original, and why:
  *   tests/data/decisions/<format>/<name>.json     one case, or
  *   tests/data/decisions/<format>.json            {"<name>": {one case}, ...}
- * It has "why" (a sentence) beside the members that replace those of the scenario: for
- * engine "expect" or "runs", for workflow "steps" (and "guard"), else "expect".  Members
- * that it does not name are taken from the scenario.
+ * It has "why" (a sentence) and what comes instead:
+ *   expressions, graph loading: "expect" replaces that of the case;
+ *   engine: the members of "expect" are put over those of the scenario's expectation, for
+ *   a scenario with runs those of "runs": {"2": {...}} over that of the second run;
+ *   workflow: "steps": {"3": {...}} likewise; "guard": "strict" runs it with that guard.
  *
  * Memory:  everything lives in conf->arena, which is cleared after each file.
  *
@@ -62,11 +64,7 @@ typedef struct conf_case {
 bool conf_case_begin(conf_t *conf, conf_case_t *c, const char *format, const char *name,
                      const bf_value_t *scenario) BF_MUST_USE;
 
-/** A member of the decision, else of the scenario ("expect", "runs", "steps"). */
-const bf_value_t *conf_member(const conf_case_t *c, const bf_value_t *scenario,
-                              const char *member);
-
-/** The expectation: conf_member(c, scenario, "expect"). */
+/** The expectation: of the decision, else of the case. */
 const bf_value_t *conf_expect(const conf_case_t *c, const bf_value_t *scenario);
 
 /** Something is not as expected: where, what was expected, what came. */
@@ -75,7 +73,8 @@ void conf_fail(conf_case_t *c, const char *fmt, ...) BF_PRINTF(2, 3);
 /** The case cannot be run here; it counts as skipped. @param reason static text */
 void conf_skip(conf_case_t *c, const char *reason);
 
-/** What came, in the shape of the decision's members ({"expect": ...}); for drafts. */
+/** What came instead of what was expected, in the shape of a decision
+ *  ({"expect": ...}); for drafts. */
 void conf_came(conf_case_t *c, const bf_value_t *came);
 
 /** Print and count. */

@@ -105,16 +105,10 @@ bool conf_case_begin(conf_t *conf, conf_case_t *c, const char *format, const cha
     return true;
 }
 
-const bf_value_t *conf_member(const conf_case_t *c, const bf_value_t *scenario,
-                              const char *member)
-{
-    const bf_value_t *decided = bf_value_get_str(c->decision, member);
-    return decided ? decided : bf_value_get_str(scenario, member);
-}
-
 const bf_value_t *conf_expect(const conf_case_t *c, const bf_value_t *scenario)
 {
-    return conf_member(c, scenario, "expect");
+    const bf_value_t *decided = bf_value_get_str(c->decision, "expect");
+    return decided ? decided : bf_value_get_str(scenario, "expect");
 }
 
 void conf_fail(conf_case_t *c, const char *fmt, ...)
