@@ -169,7 +169,7 @@ retry()
     for ((i = 1; i <= times; i++)); do
         "$@" && return 0
         [ "$i" -eq "$times" ] || {
-            warn "stack: try $i of $times failed: $1; trying again"
+            warn "stack: try $i of $times failed: ${*: -3}; trying again"
             sleep $((i * 3))
         }
     done
