@@ -41,7 +41,11 @@ typedef struct {
     unsigned seed;
     bool expect_duplicates;
     bool send_only;
-    bool read_only; /* commands were sent by an earlier run */
+    bool read_only;    /* commands were sent by an earlier run */
+    bool submits_only; /* no claims: one command a task */
+    int first_step;    /* of each instance; 0 = start */
+    int last_step;     /* 0 = all */
+    bool starts_only;  /* step 0 only */
 } options_t;
 
 /* What is known of one command. */
@@ -62,8 +66,10 @@ typedef struct {
     size_t sent;
     size_t answered; /* commands with at least one reply */
     size_t acked;
-    size_t foreign;  /* replies to commands of other runs */
-    size_t garbage;  /* replies that cannot be understood */
+    size_t foreign;   /* replies to commands of other runs */
+    size_t garbage;   /* replies that cannot be understood */
+    int64_t first_ms; /* time stamps of the first and the last reply */
+    int64_t last_ms;
     double deadline; /* monotonic seconds */
     double next_progress;
 } run_t;
@@ -75,9 +81,19 @@ static double now_s(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
+/* Steps of an instance that are in this run: [first_step, end_step). */
+static size_t end_step(const options_t *opt)
+{
+    size_t all = 1 + (size_t)opt->tasks * (opt->submits_only ? 1 : VERBS_PER_TASK);
+    if (opt->starts_only) {
+        return 1;
+    }
+    return opt->last_step > 0 ? (size_t)opt->last_step + 1 : all;
+}
+
 static size_t steps_of(const options_t *opt)
 {
-    return 1 + (size_t)opt->tasks * VERBS_PER_TASK;
+    return end_step(opt) - (size_t)opt->first_step;
 }
 
 static void fatal(const char *what, const char *why)
@@ -100,8 +116,8 @@ static int make_command(const options_t *opt, int instance, size_t step, char *b
         return snprintf(buf, room, "%s,\"command\":\"start\",\"vars\":{\"number\":%d}}",
                         head, instance);
     }
-    size_t task = (step + 1) / VERBS_PER_TASK;
-    if (step % VERBS_PER_TASK == 1) {
+    size_t task = opt->submits_only ? step : (step + 1) / VERBS_PER_TASK;
+    if (!opt->submits_only && step % VERBS_PER_TASK == 1) {
         return snprintf(buf, room, "%s,\"command\":\"claim\",\"actor\":\"u%zu\"}", head,
                         task);
     }
@@ -166,7 +182,7 @@ static answer_t *find_answer(run_t *run, const char *command_id)
     if (*end != '-' || instance < 0 || instance >= run->opt.instances) {
         return NULL;
     }
-    long step = strtol(end + 1, &end, 10);
+    long step = strtol(end + 1, &end, 10) - run->opt.first_step;
     if (*end != '\0' || step < 0 || (size_t)step >= steps_of(&run->opt)) {
         return NULL;
     }
@@ -191,6 +207,10 @@ static void take_reply(run_t *run, const rd_kafka_message_t *msg)
         return;
     }
     run->answered += answer->replies == 0 ? 1 : 0;
+    int64_t time_ms = rd_kafka_message_timestamp(msg, NULL);
+    run->first_ms =
+        run->first_ms == 0 || time_ms < run->first_ms ? time_ms : run->first_ms;
+    run->last_ms = time_ms > run->last_ms ? time_ms : run->last_ms;
     answer->replies++;
     answer->accepted = strcmp(status, "accepted") == 0;
     answer->duplicate = json_is_true(json_object_get(reply, "duplicate"));
@@ -235,7 +255,7 @@ static void read_replies(run_t *run, int wait_ms)
 static void send_all(run_t *run)
 {
     unsigned seed = run->opt.seed | 1U;
-    for (size_t step = 0; step < steps_of(&run->opt); step++) {
+    for (size_t step = (size_t)run->opt.first_step; step < end_step(&run->opt); step++) {
         shuffle(run, &seed);
         for (int i = 0; i < run->opt.instances; i++) {
             while (run->sent - run->answered >= (size_t)run->opt.window &&
@@ -382,10 +402,12 @@ static int report(const run_t *run, double seconds)
     }
     printf("{\"commands\":%zu,\"sent\":%zu,\"answered\":%zu,\"missing\":%zu,"
            "\"repeated\":%zu,\"rejected\":%zu,\"wrong_duplicate_flag\":%zu,"
-           "\"foreign\":%zu,\"garbage\":%zu,\"seconds\":%.2f,\"per_second\":%.0f}\n",
+           "\"foreign\":%zu,\"garbage\":%zu,\"seconds\":%.2f,\"per_second\":%.0f,"
+           "\"first_reply_ms\":%lld,\"last_reply_ms\":%lld}\n",
            run->total, run->sent, run->answered, missing, repeated, rejected,
            wrong_duplicate, run->foreign, run->garbage, seconds,
-           seconds > 0 ? (double)run->answered / seconds : 0);
+           seconds > 0 ? (double)run->answered / seconds : 0, (long long)run->first_ms,
+           (long long)run->last_ms);
     if (run->opt.send_only) {
         return run->acked == run->total ? 0 : 1;
     }
@@ -398,7 +420,8 @@ static const char usage[] =
     "usage: driver --brokers B --commands TOPIC --replies TOPIC --graph ID --prefix P\n"
     "              [--instances N] [--tasks N] [--window N] [--seconds N] [--seed N]\n"
     "              [--progress FILE] [--rejections FILE] [--duplicates]\n"
-    "              [--send-only | --read-only]\n";
+    "              [--send-only | --read-only] [--submits-only] [--starts-only]\n"
+    "              [--first-step N] [--last-step N]\n";
 
 static int number(const char *name, const char *text)
 {
@@ -457,6 +480,18 @@ static bool parse_number(options_t *opt, int c)
     case 'S':
         opt->seed = (unsigned)number("--seed", optarg);
         return true;
+    case 'F':
+        opt->first_step = number("--first-step", optarg);
+        return true;
+    case 'L':
+        opt->last_step = number("--last-step", optarg);
+        return true;
+    case 'Z':
+        opt->starts_only = true;
+        return true;
+    case 'N':
+        opt->submits_only = true;
+        return true;
     case 'D':
         opt->expect_duplicates = true;
         return true;
@@ -489,6 +524,10 @@ static void parse(options_t *opt, int argc, char **argv)
         {"duplicates", no_argument, NULL, 'D'},
         {"send-only", no_argument, NULL, 'O'},
         {"read-only", no_argument, NULL, 'I'},
+        {"starts-only", no_argument, NULL, 'Z'},
+        {"submits-only", no_argument, NULL, 'N'},
+        {"first-step", required_argument, NULL, 'F'},
+        {"last-step", required_argument, NULL, 'L'},
         {0},
     };
     int c = 0;
@@ -497,6 +536,9 @@ static void parse(options_t *opt, int argc, char **argv)
             fputs(usage, stderr);
             exit(2);
         }
+    }
+    if (opt->first_step > 0 && end_step(opt) <= (size_t)opt->first_step) {
+        fatal("--first-step", "is behind the last step");
     }
     if (opt->brokers == NULL || opt->commands == NULL || opt->replies == NULL ||
         opt->graph == NULL || opt->prefix == NULL || strlen(opt->prefix) > 40) {
