@@ -1,0 +1,171 @@
+"""The system tests: worker processes on real Kafka and a real database.
+
+Each function test_<name>(test) is one test; its first line says what it proves.
+
+SPDX-License-Identifier: MIT
+"""
+
+from harness import check, equal, note, wait_for
+
+INSTANCES = 2000
+TASKS = 5
+COMMANDS = INSTANCES * (1 + 2 * TASKS)
+
+
+def completed(test, instances, tasks):
+    """All rows are there, in order, and every instance is completed."""
+    db = test.database
+    equal(db.number("SELECT COUNT(*) FROM bpm_flow_task"), instances * tasks,
+          "rows in bpm_flow_task")
+    equal(db.number("SELECT COUNT(*) FROM (SELECT flow_ins_id FROM bpm_flow_task"
+                    " GROUP BY flow_ins_id HAVING COUNT(*) <> %d OR MIN(seq) <> 1"
+                    " OR MAX(seq) <> %d) bad" % (tasks, tasks)), 0,
+          "instances with a gap in their history")
+    equal(db.number("SELECT COUNT(*) FROM bpm_flow_repository WHERE status = 1"), instances,
+          "completed instances")
+    equal(db.number("SELECT COUNT(*) FROM bpm_flow_repository"), instances, "instances")
+
+
+def restart(test, server):
+    """Two of three workers are stopped and started again in the middle of the work."""
+    test.use(server, partitions=8)
+    workers = [test.worker(f"w{i}", shards=2).start() for i in (1, 2, 3)]
+    first = test.driver("first", graph="five", prefix="leave", instances=INSTANCES,
+                        tasks=TASKS, window=2000, seconds=240)
+    first.wait_progress(COMMANDS // 4)
+    workers[0].terminate()
+    first.wait_progress(COMMANDS // 3)
+    workers[1].terminate()
+    first.wait_progress(COMMANDS // 2)
+    workers[0].start()
+    first.wait_progress(COMMANDS * 2 // 3)
+    workers[1].start()
+    counts = first.result()
+    equal(counts["answered"], COMMANDS, "commands with a reply")
+    note(f"{counts['answered']} commands, {counts['per_second']} a second, "
+         f"two workers stopped and started in between")
+    completed(test, INSTANCES, TASKS)
+    equal(test.database.number("SELECT COUNT(*) FROM bpm_flow_command"), COMMANDS,
+          "rows in bpm_flow_command")
+    test.cli("verify", seconds=180)
+
+    before = test.database.checksum("bpm_flow_repository", "bpm_flow_task")
+    again = test.driver("again", graph="five", prefix="leave", instances=INSTANCES,
+                        tasks=TASKS, window=2000, seconds=240, duplicates=True)
+    counts = again.result()
+    equal(counts["answered"], COMMANDS, "repeated commands with a reply")
+    equal(test.database.checksum("bpm_flow_repository", "bpm_flow_task"), before,
+          "content of the tables after the same commands once more")
+    test.cli("verify", seconds=180)
+    for worker in workers:
+        worker.terminate()
+
+
+def test_restart_mariadb(test):
+    """Exactly once on MariaDB while workers stop and start; repeats change nothing."""
+    restart(test, "mariadb")
+
+
+def test_restart_mysql(test):
+    """Exactly once on MySQL while workers stop and start; repeats change nothing."""
+    restart(test, "mysql")
+
+
+def killed(test, point):
+    """A worker that dies at a fault point; its successor completes the work."""
+    instances = 200
+    test.use("mariadb", partitions=4)
+    worker = test.worker("w1", shards=2).start(fault=f"{point}:3:kill")
+    driver = test.driver("driver", graph="five", prefix="kill", instances=instances,
+                         tasks=TASKS, window=300, seconds=180)
+    equal(worker.wait(120), -9, f"exit status of the worker at {point}")
+    check(driver.progress() < instances * (1 + 2 * TASKS), "the worker died too late")
+    worker.start()
+    counts = driver.result()
+    equal(counts["answered"], instances * (1 + 2 * TASKS), "commands with a reply")
+    completed(test, instances, TASKS)
+    test.cli("verify", seconds=120)
+    worker.terminate()
+
+
+def test_kill_between_commits(test):
+    """SIGKILL after the database's commit and before Kafka's: nothing lost or doubled."""
+    killed(test, "store.after_commit")
+
+
+def test_kill_before_kafka_commit(test):
+    """SIGKILL inside the Kafka transaction: it is aborted and published again."""
+    killed(test, "publish.before_commit")
+
+
+def test_kill_before_database_commit(test):
+    """SIGKILL before the database's commit: the batch is applied by the next owner."""
+    killed(test, "store.before_commit")
+
+
+def test_takeover(test):
+    """A worker is killed and stays dead: another one fences it and completes its work."""
+    instances = 200
+    test.use("mariadb", partitions=4)
+    dies = test.worker("w1", shards=2).start(fault="publish.before_commit:4:kill")
+    lives = test.worker("w2", shards=2).start()
+    driver = test.driver("driver", graph="five", prefix="take", instances=instances,
+                         tasks=TASKS, window=300, seconds=180)
+    equal(dies.wait(120), -9, "exit status of the worker that dies")
+    counts = driver.result()
+    equal(counts["answered"], instances * (1 + 2 * TASKS), "commands with a reply")
+    completed(test, instances, TASKS)
+    test.cli("verify", seconds=120)
+    lives.terminate()
+
+
+def test_database_away(test):
+    """The database is stopped and started again: the worker waits, nothing is lost."""
+    instances = 200
+    test.use("mariadb", partitions=4)
+    worker = test.worker("w1", shards=2).start()
+    driver = test.driver("driver", graph="five", prefix="away", instances=instances,
+                         tasks=TASKS, window=300, seconds=180)
+    driver.wait_progress(300)
+    test.stack.down("mariadb")
+    wait_for("the worker is not ready without its database", 60,
+             lambda: worker.http("/readyz") is None)
+    test.stack.up("mariadb")
+    counts = driver.result()
+    equal(counts["answered"], instances * (1 + 2 * TASKS), "commands with a reply")
+    completed(test, instances, TASKS)
+    test.cli("verify", seconds=120)
+    worker.terminate()
+
+
+def test_broker_away(test):
+    """Kafka is stopped and started again: the worker waits, nothing is lost or doubled."""
+    instances = 200
+    test.use("mariadb", partitions=4)
+    worker = test.worker("w1", shards=2).start()
+    driver = test.driver("driver", graph="five", prefix="broker", instances=instances,
+                         tasks=TASKS, window=300, seconds=240)
+    driver.wait_progress(300)
+    test.stack.down("kafka")
+    test.stack.up("kafka")
+    counts = driver.result()
+    equal(counts["answered"], instances * (1 + 2 * TASKS), "commands with a reply")
+    completed(test, instances, TASKS)
+    test.cli("verify", seconds=120)
+    worker.terminate()
+
+
+def test_two_workers_with_one_id(test):
+    """A second worker of the same name fences the first, which says so and gives way."""
+    instances = 100
+    test.use("mariadb", partitions=4)
+    first = test.worker("w1", shards=1).start()
+    second = test.worker("w1b", shards=1, worker__id="w1").start()
+    driver = test.driver("driver", graph="five", prefix="twin", instances=instances,
+                         tasks=TASKS, window=300, seconds=180)
+    counts = driver.result()
+    equal(counts["answered"], instances * (1 + 2 * TASKS), "commands with a reply")
+    completed(test, instances, TASKS)
+    test.cli("verify", seconds=120)
+    logs = first.log.read_text() + second.log.read_text()
+    check("fenced" in logs, "no worker says that it was fenced")
