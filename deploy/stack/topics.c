@@ -241,6 +241,8 @@ static int list(rd_kafka_t *rk)
     return 0;
 }
 
+/* Asks each leader for its offsets: a broker is named as leader a moment before it is
+ * one. */
 static bool has_leaders(rd_kafka_t *rk, rd_kafka_topic_t *topic)
 {
     const struct rd_kafka_metadata *md = NULL;
@@ -249,8 +251,14 @@ static bool has_leaders(rd_kafka_t *rk, rd_kafka_topic_t *topic)
     }
     const rd_kafka_metadata_topic_t *t = &md->topics[0];
     int with_leader = 0;
-    for (int p = 0; p < t->partition_cnt; p++) {
-        with_leader += t->partitions[p].leader >= 0 ? 1 : 0;
+    for (int p = 0; p < t->partition_cnt && t->partitions[p].leader >= 0; p++) {
+        int64_t low = 0;
+        int64_t high = 0;
+        with_leader +=
+            rd_kafka_query_watermark_offsets(rk, t->topic, p, &low, &high, 5000) ==
+                    RD_KAFKA_RESP_ERR_NO_ERROR
+                ? 1
+                : 0;
     }
     bool ready = t->err == RD_KAFKA_RESP_ERR_NO_ERROR &&
                  with_leader == t->partition_cnt && with_leader > 0;
@@ -258,8 +266,8 @@ static bool has_leaders(rd_kafka_t *rk, rd_kafka_topic_t *topic)
     return ready;
 }
 
-/* A topic is usable when each partition has a leader: the answer to CreateTopics comes
- * before that. */
+/* A topic is usable when each partition has a leader that knows it: the answer to
+ * CreateTopics comes before that. */
 static int wait_for_leaders(rd_kafka_t *rk, const options_t *o)
 {
     for (size_t i = 0; i < o->n_topics; i++) {
