@@ -87,12 +87,21 @@ typedef struct bf_outcome {
     bool changed; /* the instance must be written */
 } bf_outcome_t;
 
+#define BF_MAX_VARS_BYTES_DEFAULT ((size_t)256 * 1024)
+
 struct bf_executor;
 
+/* With what commands are executed: one per shard. */
+typedef struct bf_command_env {
+    struct bf_executor *executor; /* graphs (its engine), controller, step limit */
+    bool allow_force;             /* commands.allow_force */
+    size_t max_vars_bytes;        /* variables of an instance as JSON; 0 = the default */
+} bf_command_env_t;
+
 /**
- * Apply one command to one instance.
+ * Apply one command to one instance, atomically: a rejected command leaves the instance
+ * as it was.  Opens a packed instance.
  *
- * @param executor  graphs, controllers and limits
  * @param command   as decoded; borrowed
  * @param inst      instance of the command; empty (revision 0) when it does not exist yet
  * @param arena     results; cleared by the caller when the batch is over
@@ -101,7 +110,7 @@ struct bf_executor;
  * @return BF_OK; BF_E_NOMEM only when not even the rejection can be built (then nothing
  *         has changed either)
  */
-bf_status_t bf_command_execute(struct bf_executor *executor, const bf_command_t *command,
+bf_status_t bf_command_execute(const bf_command_env_t *env, const bf_command_t *command,
                                bf_instance_t *inst, bf_arena_t *arena,
                                int64_t now_wall_ms, bf_outcome_t *ret,
                                bf_err_t *err) BF_MUST_USE;
