@@ -26,6 +26,10 @@ void bf_client_free(bf_client_t *client);
 /** Produce a command (murmur2 partitioner, key = instance ID). Asynchronous. */
 bf_status_t bf_client_send(bf_client_t *client, const char *instance_id, const char *json,
                            size_t len, bf_err_t *err) BF_MUST_USE;
+/** Produce any record as it is (a dead letter that is tried again): topic, key, value and
+ *  headers of the message; the murmur2 partitioner when there is a key. Asynchronous. */
+bf_status_t bf_client_produce(bf_client_t *client, const bf_message_t *message,
+                              bf_err_t *err) BF_MUST_USE;
 /** Wait until everything sent is acknowledged. */
 bf_status_t bf_client_flush(bf_client_t *client, int64_t timeout_ms,
                             bf_err_t *err) BF_MUST_USE;
