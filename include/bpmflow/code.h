@@ -21,6 +21,7 @@
     X(NOT_WAITING, "not_waiting", "the task is not current")                             \
     X(UNREACHABLE_TARGET, "unreachable_target", "the jump target cannot be reached")     \
     X(INSTANCE_NOT_FOUND, "instance_not_found", "there is no such instance")             \
+    X(INSTANCE_EXISTS, "instance_exists", "the instance has been started before")        \
     X(INSTANCE_COMPLETED, "instance_completed", "the instance is completed")             \
     X(INSTANCE_TERMINATED, "instance_terminated", "the instance is terminated")          \
     X(INSTANCE_SUSPENDED, "instance_suspended", "the instance is suspended")             \

@@ -42,7 +42,8 @@ typedef struct bf_history_step {
     const bf_graph_t *graph; /* root graph of the instance */
     const bf_task_t *source; /* the submitted task */
     bf_action_t action;
-    const char *assignee; /* the actor; NULL = none */
+    const char *assignee; /* the actor, or whom the definition names; NULL = none */
+    const char *creator;  /* who sent it; NULL = "" */
     const char *message;
     bool has_form_id; /* else the source's meta `formId` counts */
     int64_t form_id;

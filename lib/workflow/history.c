@@ -95,7 +95,7 @@ bf_status_t bf_history_build(bf_instance_t *inst, const bf_history_step_t *step,
         .message = copy_text(arena, step->message, &failed),
         .instance_state = (int32_t)bf_instance_status(inst),
         .command_id = copy_text(arena, step->command_id, &failed),
-        .creator = copy_text(arena, step->assignee ? step->assignee : "", &failed),
+        .creator = copy_text(arena, step->creator ? step->creator : "", &failed),
         .create_time_ms = step->now_wall_ms,
     };
     set_form(&row, step);
