@@ -1,11 +1,10 @@
 /*
- * value.c - JSON values: compare, copy, read, write
+ * value.c - JSON values: compare, copy, write (json.c reads)
  *
  * SPDX-License-Identifier: MIT
  */
 #include "bpmflow/value.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -215,129 +214,6 @@ size_t bf_value_deep_bytes(const bf_value_t *value)
         }
     }
     return sum;
-}
-
-/* --- reading --- */
-
-typedef struct reader {
-    bf_arena_t *arena;
-    size_t max_depth;
-    bf_err_t *err;
-} reader_t;
-
-static bf_status_t convert(reader_t *rd, const json_t *json, size_t depth,
-                           bf_value_t *ret);
-
-static bf_status_t convert_list(reader_t *rd, const json_t *json, size_t depth,
-                                bf_value_t *ret)
-{
-    size_t count = json_array_size(json);
-    bf_value_t *items = bf_arena_calloc(rd->arena, count, sizeof(*items));
-    if (!items) {
-        return bf_err_nomem(rd->err, "JSON list");
-    }
-    for (size_t i = 0; i < count; i++) {
-        bf_status_t rc = convert(rd, json_array_get(json, i), depth + 1, &items[i]);
-        if (rc != BF_OK) {
-            return rc;
-        }
-    }
-    *ret = (bf_value_t){.type = BF_VALUE_LIST, .len = (uint32_t)count, .as.items = items};
-    return BF_OK;
-}
-
-static bf_status_t convert_map(reader_t *rd, json_t *json, size_t depth, bf_value_t *ret)
-{
-    size_t count = json_object_size(json);
-    bf_member_t *members = bf_arena_calloc(rd->arena, count, sizeof(*members));
-    if (!members) {
-        return bf_err_nomem(rd->err, "JSON object");
-    }
-    size_t n = 0;
-    const char *name;
-    json_t *item;
-    json_object_foreach (json, name, item) {
-        size_t name_len = strlen(name);
-        members[n].name = bf_arena_strndup(rd->arena, name, name_len);
-        members[n].name_len = (uint32_t)name_len;
-        if (!members[n].name) {
-            return bf_err_nomem(rd->err, "JSON object");
-        }
-        bf_status_t rc = convert(rd, item, depth + 1, &members[n].value);
-        if (rc != BF_OK) {
-            return rc;
-        }
-        n++;
-    }
-    *ret = (bf_value_t){.type = BF_VALUE_MAP, .len = (uint32_t)n, .as.members = members};
-    return BF_OK;
-}
-
-static bf_status_t convert(reader_t *rd, const json_t *json, size_t depth,
-                           bf_value_t *ret)
-{
-    if (depth > rd->max_depth) {
-        return bf_err_set(rd->err, BF_E_LIMIT, "JSON is nested deeper than %zu levels",
-                          rd->max_depth);
-    }
-    switch (json_typeof(json)) {
-    case JSON_OBJECT:
-        return convert_map(rd, (json_t *)(uintptr_t)json, depth, ret);
-    case JSON_ARRAY:
-        return convert_list(rd, json, depth, ret);
-    case JSON_STRING: {
-        size_t len = json_string_length(json);
-        char *copy = bf_arena_strndup(rd->arena, json_string_value(json), len);
-        if (!copy) {
-            return bf_err_nomem(rd->err, "JSON string");
-        }
-        *ret = bf_value_string(copy, len);
-        return BF_OK;
-    }
-    case JSON_INTEGER:
-        *ret = bf_value_int(json_integer_value(json));
-        return BF_OK;
-    case JSON_REAL:
-        *ret = bf_value_real(json_real_value(json));
-        return BF_OK;
-    case JSON_TRUE:
-    case JSON_FALSE:
-        *ret = bf_value_bool(json_is_true(json));
-        return BF_OK;
-    case JSON_NULL:
-        *ret = bf_value_null();
-        return BF_OK;
-    }
-    return bf_err_set(rd->err, BF_E_PARSE, "JSON of an unknown type");
-}
-
-bf_status_t bf_json_parse(bf_arena_t *arena, const char *text, size_t len,
-                          const bf_json_limits_t *limits, bf_value_t *ret, bf_err_t *err)
-{
-    size_t max_bytes =
-        limits && limits->max_bytes ? limits->max_bytes : BF_JSON_MAX_BYTES;
-    size_t max_depth =
-        limits && limits->max_depth ? limits->max_depth : BF_JSON_MAX_DEPTH;
-    if (len > max_bytes) {
-        return bf_err_set(err, BF_E_LIMIT, "JSON of %zu bytes; at most %zu are allowed",
-                          len, max_bytes);
-    }
-    json_error_t why;
-    json_t *json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
-    if (!json) {
-        if (json_error_code(&why) == json_error_out_of_memory) {
-            return bf_err_nomem(err, "JSON");
-        }
-        bool limit = json_error_code(&why) == json_error_numeric_overflow ||
-                     json_error_code(&why) == json_error_stack_overflow;
-        return bf_err_set(err, limit ? BF_E_LIMIT : BF_E_PARSE,
-                          "not valid JSON: line %d column %d: %s", why.line, why.column,
-                          why.text);
-    }
-    reader_t rd = {arena, max_depth, err};
-    bf_status_t rc = convert(&rd, json, 1, ret);
-    json_decref(json);
-    return rc;
 }
 
 /* --- writing --- */
