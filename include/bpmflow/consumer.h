@@ -23,11 +23,21 @@ typedef struct bf_topic_partition {
     int64_t offset; /* meaning depends on the call; -1 = none */
 } bf_topic_partition_t;
 
-/* A raw librdkafka property; unknown or bad ones make _new fail with its name. */
+/* A raw librdkafka property. What the guarantees stand on (enable.auto.commit,
+ * isolation.level, partitioner, transactional.id, ...) cannot be set; see
+ * bf_property_is_owned(). */
 typedef struct bf_property {
     const char *name;
     const char *value;
 } bf_property_t;
+
+/** True for a property that is set by us and not by a setting. */
+bool bf_property_is_owned(const char *name);
+
+/** Check one for consumers (producer = false) or producers. BF_E_INVALID names it and
+ * says why; BF_E_NOMEM. */
+bf_status_t bf_property_check(const bf_property_t *property, bool producer,
+                              bf_err_t *err) BF_MUST_USE;
 
 typedef struct bf_consumer_options {
     const char *brokers;
@@ -37,58 +47,81 @@ typedef struct bf_consumer_options {
     const bf_property_t *properties; /* override the defaults */
     size_t property_count;
     int64_t session_timeout_ms; /* 0 = 10000 */
-    /* The assignment: decide the offsets, then call bf_consumer_assign(). */
+    /* The assignment: decide the offsets, then call bf_consumer_assign(), here or later
+     * (until then nothing is consumed, and the group is content). */
     void (*on_assign)(void *arg, bf_consumer_t *consumer,
                       const bf_topic_partition_t *partitions, size_t count);
     /* lost: somebody else may own them already. Afterwards they are unassigned. */
     void (*on_revoke)(void *arg, bf_consumer_t *consumer,
                       const bf_topic_partition_t *partitions, size_t count, bool lost);
-    /* Log lines and errors of librdkafka (may be called on its threads). level: syslog */
+    /* Log lines of librdkafka (may be called on its threads). level: syslog */
     void (*on_log)(void *arg, int level, const char *facility, const char *text);
     void *arg;
 } bf_consumer_options_t;
 
-/** Create and subscribe. BF_E_INVALID (a property), BF_E_BUS, BF_E_NOMEM. */
+/** Create and subscribe; texts are copied. Does not wait for the broker. BF_E_INVALID (a
+ *  property), BF_E_BUS, BF_E_NOMEM. */
 bf_status_t bf_consumer_new(const bf_consumer_options_t *options, bf_consumer_t **ret,
                             bf_err_t *err) BF_MUST_USE;
-/** Leave the group (runs on_revoke) and free. Blocks up to some seconds. */
+/** Leave the group (runs on_revoke) and free. Every record must be released before.
+ *  Blocks up to some seconds. NULL is allowed. */
 void bf_consumer_close(bf_consumer_t *consumer);
 
-/** Next record. BF_OK with a record (give back with bf_consumer_release()), BF_E_TIMEOUT,
- *  BF_E_BUS_RETRY (an error that passes by itself: err), BF_E_BUS (topic missing, offset
- *  out of range, authorisation: err says what to do; ret->topic/partition when one
- *  partition is concerned), BF_E_BUS_FATAL. */
+/**
+ * Next record.
+ * @param ret  BF_OK: the record, give back with bf_consumer_release(); BF_E_BUS: topic
+ * and partition (-1 = not about one), nothing to release
+ * @return BF_OK; BF_E_TIMEOUT (nothing came; err is not touched); BF_E_BUS_RETRY (passes
+ *         by itself: broker away, ...); BF_E_BUS (topic missing, offset out of range,
+ *         authorisation: err says what to do; go on polling, librdkafka tries again);
+ *         BF_E_BUS_FATAL (close it and make a new one)
+ */
 bf_status_t bf_consumer_poll(bf_consumer_t *consumer, int64_t timeout_ms,
                              bf_record_t *ret, bf_err_t *err) BF_MUST_USE;
 void bf_consumer_release(bf_record_t *record);
 
-/** Answer to on_assign: start at these offsets. Partitions left out are not consumed. */
+/** Answer to on_assign: start at these offsets. Partitions left out are not consumed.
+ *  Replaces what was assigned before. */
 bf_status_t bf_consumer_assign(bf_consumer_t *consumer,
                                const bf_topic_partition_t *partitions, size_t count,
                                bf_err_t *err) BF_MUST_USE;
-/** Offsets committed by the group; waits for pending transactions (read_committed). */
+/** Offsets committed by the group, -1 = none; waits for pending transactions
+ *  (read_committed). BF_E_TIMEOUT: the broker is away, or a transaction is still pending
+ *  (end it with bf_publisher_fence()); BF_E_BUS. */
 bf_status_t bf_consumer_committed(bf_consumer_t *consumer,
                                   bf_topic_partition_t *partitions, size_t count,
                                   int64_t timeout_ms, bf_err_t *err) BF_MUST_USE;
+/** First offset that is kept, and the next one to be written (as far as readers of
+ *  committed data may read). */
 bf_status_t bf_consumer_watermarks(bf_consumer_t *consumer, const char *topic,
                                    int32_t partition, int64_t timeout_ms,
                                    int64_t *ret_low, int64_t *ret_high,
                                    bf_err_t *err) BF_MUST_USE;
+/** The high watermark of the last fetch, without asking: for lag metrics. -1 = not known
+ *  yet. */
+int64_t bf_consumer_cached_high(bf_consumer_t *consumer, const char *topic,
+                                int32_t partition);
+/** All partitions of the assignment. Go on polling while paused: it keeps the membership;
+ *  no records come. */
 bf_status_t bf_consumer_pause(bf_consumer_t *consumer, bool paused,
                               bf_err_t *err) BF_MUST_USE;
-/** Seek a paused or running partition back (records in flight of it are dropped). */
+/** Seek a paused or running partition (records of it that were fetched already are
+ *  dropped). BF_E_BUS_RETRY: it has just been assigned; poll and call again. */
 bf_status_t bf_consumer_seek(bf_consumer_t *consumer, const char *topic,
                              int32_t partition, int64_t offset,
                              bf_err_t *err) BF_MUST_USE;
-/** Plain commit, for deliveries without transactions. */
+/** Plain commit, for deliveries without transactions. Any thread. BF_E_FENCED: the group
+ *  has gone on without us; BF_E_BUS_RETRY; BF_E_BUS. */
 bf_status_t bf_consumer_commit(bf_consumer_t *consumer,
                                const bf_topic_partition_t *partitions, size_t count,
                                bf_err_t *err) BF_MUST_USE;
-/** Live metadata for send_offsets; owned by the caller. NULL when out of memory. */
+/** Live metadata for send_offsets; owned by the caller. NULL when out of memory. Take it
+ *  on the consumer's thread while the partitions are ours. */
 bf_group_metadata_t *bf_consumer_group_metadata(bf_consumer_t *consumer) BF_MUST_USE;
 void bf_group_metadata_free(bf_group_metadata_t *metadata);
 /** Partitions of a topic; BF_E_NOT_FOUND: the topic does not exist (err says how to make
- *  it). ret_topic_id: Kafka's topic UUID or "" when the client library cannot tell. */
+ *  it); BF_E_TIMEOUT; BF_E_BUS. ret_topic_id: Kafka's topic UUID or "" when the client
+ *  library cannot tell (librdkafka before 2.3). */
 bf_status_t bf_consumer_topic(bf_consumer_t *consumer, const char *topic,
                               int64_t timeout_ms, int32_t *ret_partitions,
                               char ret_topic_id[65], bf_err_t *err) BF_MUST_USE;

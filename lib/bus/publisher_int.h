@@ -1,0 +1,92 @@
+/*
+ * publisher_int.h - the publisher's inside: queue and thread, producer, deliveries
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef BF_PUBLISHER_INT_H
+#define BF_PUBLISHER_INT_H
+
+#include <pthread.h>
+
+#include "bpmflow/fault.h"
+#include "bpmflow/publisher.h"
+#include "bus_int.h"
+
+/* --- the producer: one librdkafka handle with its topic handles --- */
+
+typedef struct bf_producer_topic {
+    char *name;
+    rd_kafka_topic_t *handle;
+} bf_producer_topic_t;
+
+/* The first message of a publication that the broker did not take. */
+typedef struct bf_producer_failure {
+    rd_kafka_resp_err_t code; /* NO_ERROR = none */
+    size_t index;             /* lowest index of a message that failed */
+    size_t bytes;
+    char topic[BF_TOPIC_NAME_MAX + 1];
+} bf_producer_failure_t;
+
+/* How to make the handle; texts are borrowed. */
+typedef struct bf_producer_setup {
+    const char *client_id;
+    const char *transactional_id; /* NULL = idempotent only */
+    const bf_property_t *properties;
+    size_t property_count;
+    int64_t transaction_timeout_ms;
+} bf_producer_setup_t;
+
+typedef struct bf_producer {
+    bf_bus_context_t context; /* context.owner is this producer */
+    bf_producer_setup_t setup;
+    /* Asked between the slices of a call that may take long: true = give up. */
+    bool (*stop)(void *arg);
+    void *stop_arg;
+    rd_kafka_t *rk; /* NULL = to be made */
+    bf_producer_topic_t *topics;
+    size_t topic_count;
+    bf_producer_failure_t failure;
+    int64_t began_mono_ms; /* begin_transaction */
+} bf_producer_t;
+
+/** Make the handle and (transactional) init_transactions. BF_E_TIMEOUT, BF_E_CANCELLED,
+ *  BF_E_INVALID, BF_E_BUS, BF_E_NOMEM. */
+bf_status_t bf_producer_open(bf_producer_t *producer, int64_t timeout_ms,
+                             bf_err_t *err) BF_MUST_USE;
+
+/** Destroy the handle; what it has not delivered is dropped. */
+void bf_producer_drop(bf_producer_t *producer);
+
+/** Produce messages from index `from`; waits while librdkafka's queue is full.
+ *  BF_E_CANCELLED, BF_E_BUS_ABORT, BF_E_NOMEM. */
+bf_status_t bf_producer_send(bf_producer_t *producer, const bf_publication_t *publication,
+                             size_t from, bf_err_t *err) BF_MUST_USE;
+
+/** The sentence for the failure that was reported. */
+bf_status_t bf_producer_explain(const bf_producer_t *producer, bf_status_t status,
+                                bf_err_t *err);
+
+/** message.max.bytes of an open handle. */
+size_t bf_producer_max_message_bytes(const bf_producer_t *producer);
+
+/* --- one attempt to publish --- */
+
+typedef struct bf_delivery_state {
+    bool unknown;     /* the outcome of an earlier attempt is not known */
+    size_t delivered; /* idempotent: messages before this one are acknowledged */
+} bf_delivery_state_t;
+
+/**
+ * @return BF_OK: published; BF_E_CANCELLED: stop() said so; BF_E_FENCED; everything else:
+ *         try again
+ */
+bf_status_t bf_publisher_attempt_transaction(bf_producer_t *producer, const char *group,
+                                             const bf_publication_t *publication,
+                                             bf_delivery_state_t *state,
+                                             bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_publisher_attempt_plain(bf_producer_t *producer, bf_consumer_t *consumer,
+                                       const bf_publication_t *publication,
+                                       bf_delivery_state_t *state,
+                                       bf_err_t *err) BF_MUST_USE;
+
+#endif /* BF_PUBLISHER_INT_H */
