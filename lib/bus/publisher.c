@@ -270,9 +270,9 @@ static bf_status_t set_up(bf_publisher_t *publisher,
 }
 
 /* The broker answers, the transactional.id is ours, the topics are there. */
-static bf_status_t connect(bf_publisher_t *publisher,
-                           const bf_publisher_options_t *options, int64_t timeout_ms,
-                           bf_err_t *err)
+static bf_status_t reach_broker(bf_publisher_t *publisher,
+                                const bf_publisher_options_t *options, int64_t timeout_ms,
+                                bf_err_t *err)
 {
     int64_t deadline = bf_clock_mono_ms() + timeout_ms;
     bf_status_t rc = bf_producer_open(&publisher->producer, timeout_ms, err);
@@ -320,7 +320,7 @@ bf_status_t bf_publisher_new(const bf_publisher_options_t *options, int64_t time
         return rc;
     }
     rc = set_up(publisher, options, err);
-    rc = rc == BF_OK ? connect(publisher, options, timeout_ms, err) : rc;
+    rc = rc == BF_OK ? reach_broker(publisher, options, timeout_ms, err) : rc;
     if (rc == BF_OK && pthread_create(&publisher->thread, NULL, run, publisher) != 0) {
         rc = bf_err_nomem(err, "thread of the publisher");
     }
