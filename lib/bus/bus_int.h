@@ -79,7 +79,9 @@ bf_bus_partition_list(const bf_topic_partition_t *partitions, size_t count);
 bf_status_t bf_bus_committed(rd_kafka_t *rk, bf_topic_partition_t *partitions,
                              size_t count, int64_t timeout_ms, bf_err_t *err) BF_MUST_USE;
 
-/** A record out of a message, which it owns then. BF_E_NOMEM: the caller keeps it. */
-bf_status_t bf_bus_make_record(rd_kafka_message_t *message, bf_record_t *ret) BF_MUST_USE;
+/** A record out of a message, which it owns then; release: bf_consumer_release().
+ * BF_E_NOMEM: the caller keeps it. */
+bf_status_t bf_bus_make_record(rd_kafka_message_t *message, bool with_headers,
+                               bf_record_t *ret) BF_MUST_USE;
 
 #endif /* BF_BUS_INT_H */

@@ -138,11 +138,13 @@ typedef struct holder {
     bf_header_t headers[];
 } holder_t;
 
-bf_status_t bf_bus_make_record(rd_kafka_message_t *message, bf_record_t *ret)
+bf_status_t bf_bus_make_record(rd_kafka_message_t *message, bool with_headers,
+                               bf_record_t *ret)
 {
     rd_kafka_headers_t *headers = NULL;
     size_t count = 0;
-    if (rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (with_headers &&
+        rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR) {
         count = rd_kafka_header_cnt(headers);
     }
     holder_t *holder = malloc(sizeof(*holder) + count * sizeof(holder->headers[0]));

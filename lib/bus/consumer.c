@@ -248,7 +248,7 @@ bf_status_t bf_consumer_poll(bf_consumer_t *consumer, int64_t timeout_ms,
     }
     bf_status_t rc;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        rc = bf_bus_make_record(message, ret);
+        rc = bf_bus_make_record(message, /* with_headers= */ true, ret);
         if (rc == BF_OK) {
             return BF_OK;
         }

@@ -236,8 +236,8 @@ static rd_kafka_error_t *produce(const bf_producer_t *producer, rd_kafka_topic_t
     return rd_kafka_produceva(producer->rk, args, n);
 }
 
-static bf_status_t send_one(bf_producer_t *producer, const bf_message_t *message,
-                            size_t index, bf_err_t *err)
+bf_status_t bf_producer_send_one(bf_producer_t *producer, const bf_message_t *message,
+                                 size_t index, bf_err_t *err)
 {
     bf_status_t rc;
     rd_kafka_topic_t *topic = find_topic(producer, message->topic);
@@ -276,7 +276,7 @@ bf_status_t bf_producer_send(bf_producer_t *producer, const bf_publication_t *pu
     producer->failure = (bf_producer_failure_t){.code = RD_KAFKA_RESP_ERR_NO_ERROR};
     bf_status_t rc = BF_OK;
     for (size_t i = from; rc == BF_OK && i < publication->message_count; i++) {
-        rc = send_one(producer, &publication->messages[i], i, err);
+        rc = bf_producer_send_one(producer, &publication->messages[i], i, err);
     }
     return rc;
 }

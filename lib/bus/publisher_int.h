@@ -62,6 +62,10 @@ void bf_producer_drop(bf_producer_t *producer);
 bf_status_t bf_producer_send(bf_producer_t *producer, const bf_publication_t *publication,
                              size_t from, bf_err_t *err) BF_MUST_USE;
 
+/** One message; index: what failure.index will be when it is not delivered. */
+bf_status_t bf_producer_send_one(bf_producer_t *producer, const bf_message_t *message,
+                                 size_t index, bf_err_t *err) BF_MUST_USE;
+
 /** The sentence for the failure that was reported. */
 bf_status_t bf_producer_explain(const bf_producer_t *producer, bf_status_t status,
                                 bf_err_t *err);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "bpmflow/clock.h"
+#include "bus_int.h"
 
 typedef struct partition_state {
     bf_reader_range_t range;
@@ -32,12 +33,6 @@ struct bf_reader {
     int32_t open_count;   /* partitions not done yet */
     char last_error[256]; /* of the client library; "" = none */
 };
-
-/* What bf_record_t.handle points to. */
-typedef struct held_record {
-    rd_kafka_message_t *message;
-    bf_header_t headers[];
-} held_record_t;
 
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *arg)
 {
@@ -266,38 +261,6 @@ static void reached(bf_reader_t *reader, int32_t partition, int64_t next_offset)
     reader->open_count--;
 }
 
-static bf_status_t fill_record(const bf_reader_t *reader, rd_kafka_message_t *message,
-                               bf_record_t *ret, bf_err_t *err)
-{
-    rd_kafka_headers_t *headers = NULL;
-    size_t count = 0;
-    if (!reader->without_headers &&
-        rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR)
-        count = rd_kafka_header_cnt(headers);
-    held_record_t *held = malloc(sizeof *held + count * sizeof held->headers[0]);
-    if (!held)
-        return bf_err_nomem(err, "record");
-    held->message = message;
-    for (size_t i = 0; i < count; i++)
-        (void)rd_kafka_header_get_all(headers, i, &held->headers[i].name,
-                                      &held->headers[i].value, &held->headers[i].len);
-    rd_kafka_timestamp_type_t type;
-    int64_t timestamp_ms = rd_kafka_message_timestamp(message, &type);
-    *ret = (bf_record_t){.topic = reader->topic,
-                         .partition = message->partition,
-                         .offset = message->offset,
-                         .timestamp_ms =
-                             type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp_ms,
-                         .key = message->key,
-                         .key_len = message->key_len,
-                         .value = message->payload,
-                         .value_len = message->len,
-                         .headers = held->headers,
-                         .header_count = count,
-                         .handle = held};
-    return BF_OK;
-}
-
 /* What a message that is an error means. BF_OK: nothing, poll again. */
 static bf_status_t judge(bf_reader_t *reader, const rd_kafka_message_t *message,
                          bf_err_t *err)
@@ -328,8 +291,9 @@ bf_status_t bf_reader_next(bf_reader_t *reader, int64_t timeout_ms, bf_record_t 
         rd_kafka_message_destroy(message);
         return rc == BF_OK ? BF_E_TIMEOUT : rc;
     }
-    bf_status_t rc = fill_record(reader, message, ret, err);
+    bf_status_t rc = bf_bus_make_record(message, !reader->without_headers, ret);
     if (rc != BF_OK) {
+        bf_err_nomem(err, "record");
         rd_kafka_message_destroy(message);
         return rc;
     }
@@ -339,11 +303,7 @@ bf_status_t bf_reader_next(bf_reader_t *reader, int64_t timeout_ms, bf_record_t 
 
 void bf_reader_release(bf_record_t *record)
 {
-    held_record_t *held = record->handle;
-    if (held)
-        rd_kafka_message_destroy(held->message);
-    free(held);
-    record->handle = NULL;
+    bf_consumer_release(record);
 }
 
 bool bf_reader_at_end(const bf_reader_t *reader)
