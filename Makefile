@@ -114,6 +114,9 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	$(if $(V),,@echo "  CC    $<")
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
 
+# The texts of the migrations are built in.
+$(BUILD)/obj/lib/store/migrations.o: $(wildcard sql/*.sql)
+
 $(LIB_A): $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^

@@ -1,6 +1,11 @@
 /*
  * cache.h - the instance cache of a shard: LRU, bounded in bytes
  *
+ * The instances used last are kept open; those that were not used for a while are packed
+ * (bf_instance_pack()), and opened again when somebody asks for them.
+ *
+ * Threads:  one cache = one thread.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef BF_CACHE_H
@@ -14,17 +19,19 @@ typedef struct bf_cache bf_cache_t;
 bf_cache_t *bf_cache_new(size_t max_bytes) BF_MUST_USE;
 void bf_cache_free(bf_cache_t *cache);
 
-/** Borrowed; moves it to the front; NULL when it is not there. */
+/** Borrowed, open; valid until drop, clear or trim; moves it to the front. NULL when it
+ *  is not there (or cannot be opened: out of memory). */
 bf_instance_t *bf_cache_get(bf_cache_t *cache, const char *id);
-/** Takes ownership. BF_E_NOMEM: the caller keeps it. */
+/** Takes ownership; one of the same ID is freed. BF_E_NOMEM: the caller keeps it. */
 bf_status_t bf_cache_put(bf_cache_t *cache, bf_instance_t *inst_put) BF_MUST_USE;
 /** Drop one; NULL-safe when it is not there. */
 void bf_cache_drop(bf_cache_t *cache, const char *id);
 /** Drop all instances of a partition (ownership lost). */
 void bf_cache_drop_partition(bf_cache_t *cache, int32_t partition_no);
 void bf_cache_clear(bf_cache_t *cache);
-/** Evict the least recently used until the bound holds. Call between batches: it never
- *  evicts inside one. Dirty instances are not evicted. */
+/** Count the bytes again, pack what was not used lately, evict the least recently used
+ *  until the bound holds. Call between batches: nothing else packs or evicts. Dirty
+ *  instances are not evicted. */
 void bf_cache_trim(bf_cache_t *cache);
 
 typedef struct bf_cache_stats {
