@@ -414,7 +414,7 @@ static bf_status_t apply_all(migration_run_t *run, bf_err_t *err)
 }
 
 /* One name a database: locks are names of the whole server. */
-#define LOCK_NAME "CONCAT('bpmflow.', LEFT(MD5(DATABASE()), 16))"
+#define LOCK_NAME "CONCAT('bpmflow.', LEFT(SHA2(DATABASE(), 256), 32))"
 
 /* Waits in steps that are shorter than any sensible read time-out. */
 static bf_status_t take_lock(bf_db_t *db, bf_err_t *err)
