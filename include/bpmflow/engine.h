@@ -139,6 +139,12 @@ bf_status_t bf_engine_add_interceptor(bf_engine_t *engine,
                                       const bf_interceptor_t *interceptor) BF_MUST_USE;
 void bf_engine_clear_interceptors(bf_engine_t *engine);
 
+typedef enum {
+    BF_TRACE_RESUME, /* go on where the trace says, and keep there what is pending */
+    BF_TRACE_FRESH,  /* forget it, start at START; only the last nodes are kept */
+    BF_TRACE_OFF     /* start at START, leave the trace alone */
+} bf_trace_use_t;
+
 typedef struct bf_eval_options {
     int64_t steps;     /* < 0 unlimited, else the budget that stops the walk (rule 43) */
     int64_t max_steps; /* 0 = BF_MAX_STEPS_DEFAULT; beyond it BF_E_STEP_LIMIT */
@@ -146,7 +152,7 @@ typedef struct bf_eval_options {
     const bf_interceptor_t *interceptors; /* of this evaluation only; they do not see
                                              the nodes of called graphs (rule 51) */
     size_t interceptor_count;
-    bool no_trace; /* start at START whatever the trace says, and leave it alone */
+    bf_trace_use_t trace;
     bool is_probe; /* see bf_context_is_probe() */
 } bf_eval_options_t;
 

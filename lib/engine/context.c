@@ -1,0 +1,230 @@
+/*
+ * context.c - variables in layers, stop and interrupt
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "bpmflow/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpmflow/map.h"
+#include "context_int.h"
+
+#define NAME_IS(name, len, text) ((len) == sizeof(text) - 1 && !memcmp(name, text, len))
+
+static bf_context_t *new_context(const char *instance_id, bf_vars_t *vars, bool owns)
+{
+    bf_context_t *ctx = calloc(1, sizeof(*ctx));
+    if (!ctx) {
+        return NULL;
+    }
+    size_t len = instance_id ? strlen(instance_id) : 0;
+    ctx->instance_id = malloc(len + 1);
+    ctx->vars = owns ? bf_vars_new() : vars;
+    ctx->owns_vars = owns;
+    bf_trace_init(&ctx->trace);
+    if (!ctx->instance_id || !ctx->vars) {
+        bf_context_free(ctx);
+        return NULL;
+    }
+    if (len) {
+        memcpy(ctx->instance_id, instance_id, len);
+    }
+    ctx->instance_id[len] = '\0';
+    ctx->instance_id_value = bf_value_string(ctx->instance_id, len);
+    return ctx;
+}
+
+bf_context_t *bf_context_new(const char *instance_id)
+{
+    return new_context(instance_id, NULL, true);
+}
+
+bf_context_t *bf_context_new_borrowing(const char *instance_id, bf_vars_t *vars)
+{
+    return new_context(instance_id, vars, false);
+}
+
+void bf_context_free(bf_context_t *ctx)
+{
+    if (!ctx) {
+        return;
+    }
+    bf_trace_fini(&ctx->trace);
+    if (ctx->owns_vars) {
+        bf_vars_free(ctx->vars);
+    }
+    free(ctx->instance_id);
+    free(ctx);
+}
+
+const char *bf_context_instance_id(const bf_context_t *ctx)
+{
+    return ctx->instance_id;
+}
+
+bf_vars_t *bf_context_vars(bf_context_t *ctx)
+{
+    return ctx->vars;
+}
+
+void bf_context_set_transient(bf_context_t *ctx, const bf_value_t *map)
+{
+    ctx->transient = map && map->type == BF_VALUE_MAP ? map : NULL;
+}
+
+void bf_context_set_base(bf_context_t *ctx, bf_vars_t *base)
+{
+    ctx->base = base;
+}
+
+void bf_context_set_script_node(bf_context_t *ctx, const bf_node_t *node)
+{
+    ctx->script_node = node;
+}
+
+static const bf_value_t *node_value(bf_context_t *ctx)
+{
+    const bf_node_t *node = ctx->script_node;
+    bf_member_t *m = ctx->node_members;
+    m[0] = (bf_member_t){"id", 2, bf_value_cstr(node->id)};
+    m[1] = (bf_member_t){"title", 5,
+                         node->title ? bf_value_cstr(node->title) : bf_value_null()};
+    m[2] = (bf_member_t){"type", 4, bf_value_cstr(bf_node_type_name(node->type))};
+    m[3] = (bf_member_t){"meta", 4, node->meta};
+    ctx->node_value = (bf_value_t){.type = BF_VALUE_MAP, .len = 4, .as.members = m};
+    return &ctx->node_value;
+}
+
+/* The layers above the variables; *ret_found says whether the search ends here. */
+static const bf_value_t *lookup_above(const bf_context_t *ctx, const char *name,
+                                      size_t len, bool *ret_found)
+{
+    for (const bf_with_t *w = ctx->with; w; w = w->outer) {
+        if (w->name_len == len && !memcmp(w->name, name, len)) {
+            *ret_found = true;
+            return bf_value_is_null(w->value) ? NULL : w->value;
+        }
+    }
+    if (ctx->transient) {
+        const bf_value_t *value = bf_value_get(ctx->transient, name, len);
+        if (value) {
+            *ret_found = true;
+            return bf_value_is_null(value) ? NULL : value;
+        }
+    }
+    *ret_found = NAME_IS(name, len, "instanceId");
+    return *ret_found ? &ctx->instance_id_value : NULL;
+}
+
+const bf_value_t *bf_context_lookup(void *arg, const char *name, size_t name_len,
+                                    uint64_t hash)
+{
+    bf_context_t *ctx = arg;
+    bool found;
+    if (ctx->script_node && NAME_IS(name, name_len, "node")) {
+        return node_value(ctx);
+    }
+    const bf_value_t *value = lookup_above(ctx, name, name_len, &found);
+    if (found) {
+        return value;
+    }
+    value = bf_vars_get_hashed(ctx->vars, name, name_len, hash);
+    if (!value && ctx->base) {
+        value = bf_vars_get_hashed(ctx->base, name, name_len, hash);
+    }
+    return value;
+}
+
+const bf_value_t *bf_context_get(const bf_context_t *ctx, const char *name,
+                                 size_t name_len)
+{
+    bool found;
+    const bf_value_t *value = lookup_above(ctx, name, name_len, &found);
+    if (found) {
+        return value;
+    }
+    uint64_t hash = bf_hash_bytes(name, name_len);
+    value = bf_vars_get_hashed(ctx->vars, name, name_len, hash);
+    if (!value && ctx->base) {
+        value = bf_vars_get_hashed(ctx->base, name, name_len, hash);
+    }
+    return value;
+}
+
+const bf_value_t *bf_context_get_str(const bf_context_t *ctx, const char *name)
+{
+    return bf_context_get(ctx, name, strlen(name));
+}
+
+const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *name)
+{
+    bool found;
+    size_t len = strlen(name);
+    const bf_value_t *value = lookup_above(ctx, name, len, &found);
+    if (found || !ctx->owns_vars) {
+        return value;
+    }
+    return bf_vars_get(ctx->vars, name, len);
+}
+
+bf_status_t bf_context_put(bf_context_t *ctx, const char *name, size_t name_len,
+                           const bf_value_t *value, bf_err_t *err)
+{
+    if (NAME_IS(name, name_len, "instanceId") || NAME_IS(name, name_len, "context")) {
+        return bf_err_set(err, BF_E_INVALID,
+                          "variable '%.*s' is reserved; use another name", (int)name_len,
+                          name);
+    }
+    bf_status_t rc = bf_vars_set(ctx->vars, name, name_len, value);
+    if (rc == BF_OK && ctx->base) {
+        rc = bf_vars_set(ctx->base, name, name_len, value);
+    }
+    return rc == BF_OK ? BF_OK : bf_err_nomem(err, "variable");
+}
+
+bf_status_t bf_context_put_str(bf_context_t *ctx, const char *name,
+                               const bf_value_t *value, bf_err_t *err)
+{
+    return bf_context_put(ctx, name, strlen(name), value, err);
+}
+
+bf_status_t bf_context_with(bf_context_t *ctx, const char *name, const bf_value_t *value,
+                            bf_status_t (*fn)(void *arg), void *arg)
+{
+    bf_with_t with = {ctx->with, name, strlen(name), value};
+    ctx->with = &with;
+    bf_status_t rc = fn(arg);
+    ctx->with = with.outer;
+    return rc;
+}
+
+void bf_context_stop(bf_context_t *ctx)
+{
+    if (ctx->ex) {
+        bf_exchanger_stop(ctx->ex);
+    }
+}
+
+void bf_context_interrupt(bf_context_t *ctx)
+{
+    if (ctx->ex) {
+        bf_exchanger_interrupt(ctx->ex);
+    }
+}
+
+bool bf_context_is_stopped(const bf_context_t *ctx)
+{
+    return ctx->stopped;
+}
+
+bool bf_context_is_probe(const bf_context_t *ctx)
+{
+    return ctx->is_probe;
+}
+
+bf_eval_outcome_t bf_context_outcome(const bf_context_t *ctx)
+{
+    return ctx->outcome;
+}
