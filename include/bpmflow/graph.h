@@ -48,10 +48,12 @@ typedef enum {
 
 typedef struct bf_code_ref {
     bf_code_kind_t kind;
-    const char *text;          /* as written, trimmed; NULL when NONE */
-    const char *name;          /* COMPONENT, GRAPH: without @ or # */
-    const bf_expr_t *expr;     /* EXPRESSION */
-    const bf_script_t *script; /* SCRIPT; `$a.b` is resolved from the graph's meta */
+    const char *text;      /* as written, trimmed; NULL when NONE */
+    const char *name;      /* COMPONENT, GRAPH: without @ or # */
+    const bf_expr_t *expr; /* EXPRESSION */
+    /* SCRIPT. `$a.b` is taken from the graph's meta; NULL when nothing is there: running
+     * it is the error "Graph meta not found: a.b", with name = "a.b". */
+    const bf_script_t *script;
 } bf_code_ref_t;
 
 struct bf_link {
@@ -76,7 +78,10 @@ struct bf_node {
     bf_code_ref_t task;
     const bf_link_t *const *links; /* outgoing, ordered */
     uint32_t link_count;
-    const bf_link_t *const *prev_links; /* incoming (rules 17, 20 of BEHAVIOURS.md) */
+    /* Incoming, sources in reverse layout order as in the original. Empty for START
+     * (rule 17); links that leave an END are never followed and do not count (rule 16).
+     */
+    const bf_link_t *const *prev_links;
     uint32_t prev_link_count;
     const char *state_key; /* "graph:node", what states are stored under (rule 96) */
     uint32_t line;         /* in the source, 0 when unknown */
@@ -86,7 +91,7 @@ struct bf_node {
 };
 
 struct bf_graph {
-    const char *id;
+    const char *id;         /* "" when absent: such a graph cannot be called by name */
     const char *title;      /* = id when absent */
     const char *driver;     /* "" when absent */
     bf_value_t meta;        /* MAP or NULL */
