@@ -508,7 +508,11 @@ static bf_status_t enter_node(bf_exchanger_t *ex, const bf_node_t *node, bool at
         return rc;
     }
     if (over) {
-        return refuse_entry(ex, node, at, saved, err);
+        /* It has been come to: going on starts at the node, and hooks do not see the
+         * arrival again. Only joins and loop ends have to be come to once more. */
+        bool counts =
+            bf_node_is_join(node) || (node->type == BF_NODE_LOOP && !node->loop_variable);
+        return refuse_entry(ex, node, at || !counts, saved, err);
     }
     if (!at) {
         bool passes = true;
