@@ -235,10 +235,14 @@ static bool read_node(bf_loader_t *ld, uint32_t index)
     }
     const bf_node_t *same = bf_graph_full_index(ld->full, ld->nodes, index);
     if (same) {
+        char place[32] = "";
+        if (same->line) {
+            (void)snprintf(place, sizeof(place), ", line %u", same->line);
+        }
         bf_load_error(ld, node->line, node->id,
-                      "this ID is used twice (first in line %u, entry %u of the layout); "
-                      "each node needs its own",
-                      same->line, same->index + 1);
+                      "this ID is used twice (also by entry %u of the layout%s); each "
+                      "node needs its own",
+                      same->index + 1, place);
     }
     bf_load_check_names(ld, entry, node->id, node_names, COUNT(node_names));
     node->type = read_type(ld, entry, node);
