@@ -9,6 +9,7 @@
 #   make BUILD=dir               any other folder
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
+MAKEFLAGS += --no-builtin-rules
 
 VERSION := $(shell sed -n 's/^\#define BF_VERSION "\(.*\)"/\1/p' include/bpmflow/version.h)
 
