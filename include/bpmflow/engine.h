@@ -145,6 +145,33 @@ typedef enum {
     BF_TRACE_OFF     /* start at START, leave the trace alone */
 } bf_trace_use_t;
 
+/* What a walk went through: its visits and which led to which. For those who go back,
+ * jump, or want to know where a step led to. */
+#define BF_LOG_NONE UINT32_MAX
+
+typedef struct bf_log_visit {
+    const bf_node_t *node;
+    uint32_t round;  /* of the node; 0 = no visit: a join that waits, or what leads from
+                        one pass of a loop to the next */
+    uint32_t caller; /* visit of the node whose call it is inside of; BF_LOG_NONE */
+    bool is_open;    /* the walk ended here for now: it waits, or was stopped */
+} bf_log_visit_t;
+
+typedef struct bf_log_edge {
+    uint32_t from;
+    uint32_t to;
+} bf_log_edge_t;
+
+typedef struct bf_walk_log {
+    bf_arena_t *arena; /* set by the caller; owns the arrays */
+    bf_log_visit_t *visits;
+    uint32_t visit_count;
+    uint32_t visit_room;
+    bf_log_edge_t *edges;
+    uint32_t edge_count;
+    uint32_t edge_room;
+} bf_walk_log_t;
+
 typedef struct bf_eval_options {
     int64_t steps;     /* < 0 unlimited, else the budget that stops the walk (rule 43) */
     int64_t max_steps; /* 0 = BF_MAX_STEPS_DEFAULT; beyond it BF_E_STEP_LIMIT */
@@ -153,7 +180,9 @@ typedef struct bf_eval_options {
                                              the nodes of called graphs (rule 51) */
     size_t interceptor_count;
     bf_trace_use_t trace;
-    bool is_probe; /* see bf_context_is_probe() */
+    bool is_probe; /* see bf_context_is_probe(): variables that are set are forgotten */
+    const bf_node_t *task_of; /* only run the task of this node of the graph */
+    bf_walk_log_t *log;       /* NULL = keep none */
 } bf_eval_options_t;
 
 /**

@@ -92,6 +92,7 @@ void bf_exchanger_give_back(bf_exchanger_t *ex)
     ex->height = 0;
     ex->touched_count = 0;
     ex->env.arg = NULL;
+    ex->log = NULL;
     ex->call = NULL;
     ex->interrupted = ex->pended = false;
     free_exchanger(atomic_exchange(&ex->engine->spare, ex));
@@ -430,7 +431,11 @@ static bf_status_t set_up(bf_exchanger_t *ex, bf_graph_t *graph,
     ex->step_count = 0;
     ex->visit_count = 0;
     ex->around = 0;
+    ex->log = o->log;
+    ex->source = ex->at = BF_LOG_NONE;
+    ex->only_task = o->task_of;
     memset(&ex->root, 0, sizeof(ex->root));
+    ex->root.caller = BF_LOG_NONE;
     ex->frame = &ex->root;
     bf_status_t rc = merge_hooks(ex, options, err);
     if (rc == BF_OK && o->driver) {
@@ -498,11 +503,16 @@ static bf_status_t finish(bf_exchanger_t *ex, bf_status_t walked, bf_err_t *err)
     if (rc == BF_OK && ex->resumes && left) {
         rc = bf_resume_save(ex, err);
     }
-    if (rc == BF_OK && ex->resumes && !left) {
-        bf_trace_entry_t *last = bf_trace_find(&ctx->trace, ex->graph->id);
-        if (last) {
-            last->done = walked == BF_OK;
-        }
+    bf_trace_entry_t *last =
+        ex->records ? bf_trace_find(&ctx->trace, ex->graph->id) : NULL;
+    if (last) {
+        last->done = walked == BF_OK && !left;
+        last->goes_on = !ex->resumes && !last->done;
+    }
+    if (ex->records && !ex->resumes) {
+        ctx->trace.has_walk_end = true;
+        ctx->trace.walk_ended = walked == BF_OK && !left;
+        ctx->trace.has_goes_on = true;
     }
     return walked == BF_OK ? rc : walked;
 }
@@ -518,8 +528,14 @@ static bf_status_t evaluate(bf_exchanger_t *ex, bf_graph_t *graph,
     if (options && options->trace == BF_TRACE_FRESH) {
         bf_trace_reset(&ctx->trace);
     }
-    bool nothing;
-    rc = begin(ex, &nothing, err);
+    bool nothing = false;
+    if (options && options->task_of) {
+        bf_entry_t entry = {
+            .node = options->task_of, .frame = &ex->root, .kind = BF_ENTRY_TASK};
+        rc = bf_walk_push(ex, &entry, err);
+    } else {
+        rc = begin(ex, &nothing, err);
+    }
     if (rc != BF_OK) {
         /* What is kept cannot be used; it stays for a look at it. */
         if (ex->saved) {
@@ -532,7 +548,7 @@ static bf_status_t evaluate(bf_exchanger_t *ex, bf_graph_t *graph,
         ctx->outcome = BF_EVAL_NOTHING;
         return BF_OK;
     }
-    if (ex->records && !bf_trace_find(&ctx->trace, graph->id) &&
+    if (ex->records && !ex->only_task && !bf_trace_find(&ctx->trace, graph->id) &&
         bf_trace_record(&ctx->trace, graph, graph->start) != BF_OK) {
         return bf_err_nomem(err, "trace");
     }

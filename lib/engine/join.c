@@ -27,10 +27,11 @@ static bf_waiting_t *find_waiting(const bf_frame_t *frame, const bf_node_t *join
 bf_status_t bf_join_wait(bf_exchanger_t *ex, bf_frame_t *frame, const bf_node_t *join,
                          bf_err_t *err)
 {
-    if (find_waiting(frame, join)) {
-        return BF_OK;
+    bf_waiting_t *w = find_waiting(frame, join);
+    if (w) {
+        return bf_log_link(ex, ex->source, w->visit, err);
     }
-    bf_waiting_t *w = ex->free_waiting;
+    w = ex->free_waiting;
     if (w) {
         ex->free_waiting = w->next;
     } else {
@@ -39,14 +40,25 @@ bf_status_t bf_join_wait(bf_exchanger_t *ex, bf_frame_t *frame, const bf_node_t 
             return bf_err_nomem(err, "waiting join");
         }
     }
-    *w = (bf_waiting_t){NULL, join};
+    *w = (bf_waiting_t){NULL, join, BF_LOG_NONE};
     if (frame->joins_last) {
         frame->joins_last->next = w;
     } else {
         frame->joins = w;
     }
     frame->joins_last = w;
-    return BF_OK;
+    bf_status_t rc = bf_log_add(ex, join, 0, &w->visit, err);
+    bf_log_set_open(ex, w->visit);
+    return rc;
+}
+
+/* The join fires: from here on its visit in the log is one. */
+static void fire(bf_exchanger_t *ex, const bf_waiting_t *w)
+{
+    ex->at = w->visit;
+    if (ex->log && w->visit != BF_LOG_NONE) {
+        ex->log->visits[w->visit].is_open = false;
+    }
 }
 
 static void take_out(bf_exchanger_t *ex, bf_frame_t *frame, bf_waiting_t *w)
@@ -84,6 +96,7 @@ static bf_status_t entry_reaches(bf_usage_t *usage, const bf_entry_t *entry,
         }
         return bf_reach_test(usage, node, join, ret);
     case BF_ENTRY_AT:
+    case BF_ENTRY_TASK:
     case BF_ENTRY_CALL:
     case BF_ENTRY_LOOP:
         return bf_reach_test(usage, node, join, ret);
@@ -214,9 +227,11 @@ bf_status_t bf_join_arrive(bf_exchanger_t *ex, const bf_node_t *join, bool *ret_
     }
     bf_waiting_t *w = find_waiting(home, join);
     if (w) {
+        rc = bf_log_link(ex, ex->source, w->visit, err);
+        fire(ex, w);
         take_out(ex, home, w);
     }
-    return BF_OK;
+    return rc;
 }
 
 /* Of the joins that no pending branch can come to: the first that no other waiting join
@@ -243,6 +258,7 @@ bf_status_t bf_join_take(bf_exchanger_t *ex, bf_frame_t *frame, const bf_node_t 
     }
     *ret = pick ? pick->node : NULL;
     if (pick) {
+        fire(ex, pick);
         take_out(ex, frame, pick);
     }
     return BF_OK;

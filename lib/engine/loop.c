@@ -163,6 +163,7 @@ bf_status_t bf_loop_open(bf_exchanger_t *ex, const bf_node_t *head, bf_err_t *er
         return bf_err_nomem(err, "loop");
     }
     frame->is_loop = true;
+    frame->loop.source = ex->at;
     bf_status_t rc = bf_loop_end_of(frame->usage, head, &frame->loop.end, err);
     if (rc == BF_OK) {
         rc = take_source(ex, head, &frame->loop, err);
@@ -181,12 +182,20 @@ bf_status_t bf_loop_open(bf_exchanger_t *ex, const bf_node_t *head, bf_err_t *er
     return BF_OK;
 }
 
-void bf_loop_reach_end(bf_exchanger_t *ex, const bf_node_t *end, bool *ret_waits)
+bf_status_t bf_loop_reach_end(bf_exchanger_t *ex, const bf_node_t *end, bool *ret_waits,
+                              bf_err_t *err)
 {
     *ret_waits = ex->frame->is_loop;
-    if (ex->frame->is_loop) {
-        ex->frame->loop.end = end;
+    if (!ex->frame->is_loop) {
+        return BF_OK;
     }
+    bf_loop_t *loop = &ex->frame->loop;
+    loop->end = end;
+    if (loop->has_arrived) {
+        return bf_log_link(ex, ex->source, loop->source, err);
+    }
+    loop->has_arrived = true;
+    return bf_log_add(ex, ex->frame->opener, 0, &loop->source, err);
 }
 
 bf_status_t bf_loop_next(bf_exchanger_t *ex, bf_frame_t *frame, bool *ret_more,

@@ -128,6 +128,7 @@ static bf_value_t write_entry(writer_t *w, const bf_entry_t *entry)
         }
         name = "at";
         break;
+    case BF_ENTRY_TASK:
     case BF_ENTRY_TO:
         break;
     case BF_ENTRY_TRUE:
@@ -348,6 +349,7 @@ static bf_status_t read_after(bf_exchanger_t *ex, bf_frame_t *frame,
     bf_entry_t entry = {.node = node,
                         .frame = frame,
                         .kind = when ? BF_ENTRY_TRUE : BF_ENTRY_CHOSEN,
+                        .source = BF_LOG_NONE,
                         .next = at};
     for (uint32_t i = 0; i < to->len; i++) {
         const bf_value_t *id = &to->as.items[i];
@@ -430,8 +432,12 @@ static bf_status_t read_loop(bf_exchanger_t *ex, bf_frame_t *frame,
     }
     inner->is_loop = true;
     rc = read_source(ex, frame, saved, &inner->loop, err);
-    bf_entry_t entry = {
-        .node = head, .frame = frame, .kind = BF_ENTRY_LOOP, .as.inner = inner};
+    bf_entry_t entry = {.node = head,
+                        .frame = frame,
+                        .kind = BF_ENTRY_LOOP,
+                        .source = BF_LOG_NONE,
+                        .as.inner = inner};
+    inner->loop.source = BF_LOG_NONE;
     if (rc == BF_OK) {
         rc = bf_walk_push(ex, &entry, err);
     }
@@ -452,7 +458,7 @@ static bf_status_t read_item(bf_exchanger_t *ex, bf_frame_t *frame,
     if (bf_value_get_str(item, "loop")) {
         return read_loop(ex, frame, item, err);
     }
-    bf_entry_t entry = {.frame = frame, .kind = BF_ENTRY_AT};
+    bf_entry_t entry = {.frame = frame, .kind = BF_ENTRY_AT, .source = BF_LOG_NONE};
     const char *id = bf_value_get_cstr(item, "at");
     if (!id) {
         id = bf_value_get_cstr(item, "call");
@@ -480,6 +486,7 @@ static bf_status_t read_frame(bf_exchanger_t *ex, bf_frame_t *frame,
             return rc;
         }
     }
+    ex->source = BF_LOG_NONE;
     for (uint32_t i = 0; joins && i < joins->len; i++) {
         const bf_value_t *id = &joins->as.items[i];
         const bf_node_t *join;
@@ -504,7 +511,8 @@ bf_status_t bf_resume_frame(bf_exchanger_t *ex, bf_frame_t *frame,
         return rc;
     }
     bf_graph_t *graph = frame->usage->graph;
-    bf_entry_t entry = {.node = graph->start, .frame = frame, .kind = BF_ENTRY_AT};
+    bf_entry_t entry = {
+        .node = graph->start, .frame = frame, .kind = BF_ENTRY_AT, .source = BF_LOG_NONE};
     bf_trace_t *trace = &ex->ctx->trace;
     if (trace->has_goes_on && ex->resumes) {
         bf_trace_entry_t *last = bf_trace_find(trace, graph->id);

@@ -59,6 +59,7 @@ bf_frame_t *bf_walk_open_frame(bf_exchanger_t *ex, const bf_node_t *opener)
     frame->depth = ex->frame->depth;
     frame->usage = ex->frame->usage;
     frame->driver = ex->frame->driver;
+    frame->caller = ex->frame->caller;
     return frame;
 }
 
@@ -112,7 +113,8 @@ bf_status_t bf_walk_add_pending(bf_exchanger_t *ex, bf_frame_t *frame,
 
 static bf_status_t push_at(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t *err)
 {
-    bf_entry_t entry = {.node = node, .frame = ex->frame, .kind = BF_ENTRY_AT};
+    bf_entry_t entry = {
+        .node = node, .frame = ex->frame, .kind = BF_ENTRY_AT, .source = BF_LOG_NONE};
     return bf_walk_push(ex, &entry, err);
 }
 
@@ -192,19 +194,19 @@ static bf_status_t run_arrive_hooks(bf_exchanger_t *ex, const bf_node_t *node,
 static bf_status_t check_flags(bf_exchanger_t *ex, const bf_node_t *node, bool *ret_ends,
                                bf_err_t *err)
 {
-    *ret_ends = true;
+    *ret_ends = ex->ctx->stopped || ex->interrupted || ex->pended;
+    if (!*ret_ends) {
+        return BF_OK;
+    }
+    bf_log_set_open(ex, ex->at);
     if (ex->ctx->stopped) {
         ex->interrupted = ex->pended = false;
         return push_at(ex, node, err);
     }
-    if (ex->interrupted || ex->pended) {
-        bf_pending_t what = {.kind = BF_ENTRY_AT, .node = node};
-        bool hard = ex->pended;
-        ex->interrupted = ex->pended = false;
-        return bf_walk_add_pending(ex, ex->frame, &what, hard, err);
-    }
-    *ret_ends = false;
-    return BF_OK;
+    bf_pending_t what = {.kind = BF_ENTRY_AT, .node = node};
+    bool hard = ex->pended;
+    ex->interrupted = ex->pended = false;
+    return bf_walk_add_pending(ex, ex->frame, &what, hard, err);
 }
 
 /* --- flowing out --- */
@@ -278,7 +280,8 @@ static bf_status_t choose_true(bf_exchanger_t *ex, const bf_node_t *node, bool *
 static bf_status_t push_chosen(bf_exchanger_t *ex, const bf_node_t *node,
                                const bool *chosen, bf_err_t *err)
 {
-    bf_entry_t entry = {.node = node, .frame = ex->frame, .kind = BF_ENTRY_MASK};
+    bf_entry_t entry = {
+        .node = node, .frame = ex->frame, .kind = BF_ENTRY_MASK, .source = ex->at};
     if (node->link_count > MASK_LINKS) {
         entry.kind = BF_ENTRY_CHOSEN;
         entry.as.chosen = chosen;
@@ -321,7 +324,8 @@ static bf_status_t flow_out(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t 
     if (!node->link_count) {
         return BF_OK;
     }
-    bf_entry_t entry = {.node = node, .frame = ex->frame, .kind = BF_ENTRY_TRUE};
+    bf_entry_t entry = {
+        .node = node, .frame = ex->frame, .kind = BF_ENTRY_TRUE, .source = ex->at};
     switch (node->type) {
     case BF_NODE_END:
         return BF_OK;
@@ -345,6 +349,9 @@ static bf_status_t flow_out(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t 
 static bf_status_t finish_node(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t *err)
 {
     bool ends;
+    if (ex->only_task && ex->frame == &ex->root) {
+        return BF_OK;
+    }
     bf_status_t rc = check_flags(ex, node, &ends, err);
     if (rc != BF_OK || ends) {
         return rc;
@@ -421,7 +428,7 @@ static bf_status_t run_task(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t 
     return rc;
 }
 
-static void count_visit(bf_exchanger_t *ex, const bf_node_t *node)
+static bf_status_t count_visit(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t *err)
 {
     bf_visit_t *visit = &ex->frame->usage->visits[node->index];
     if (visit->walk != ex->walk) {
@@ -429,6 +436,11 @@ static void count_visit(bf_exchanger_t *ex, const bf_node_t *node)
         visit->count = 0;
     }
     visit->count++;
+    if (ex->at != BF_LOG_NONE) { /* a join that has waited */
+        bf_log_set_round(ex, ex->at, visit->count);
+        return BF_OK;
+    }
+    return bf_log_add(ex, node, visit->count, &ex->at, err);
 }
 
 /* Hooks, task, links. @param saved frame of the call to be resumed, or NULL */
@@ -436,8 +448,10 @@ static bf_status_t run_node(bf_exchanger_t *ex, const bf_node_t *node,
                             const bf_value_t *saved, bf_err_t *err)
 {
     bool ends;
-    count_visit(ex, node);
-    bf_status_t rc = run_start_hooks(ex, node, err);
+    bf_status_t rc = count_visit(ex, node, err);
+    if (rc == BF_OK) {
+        rc = run_start_hooks(ex, node, err);
+    }
     if (rc == BF_OK) {
         rc = check_flags(ex, node, &ends, err);
     }
@@ -483,8 +497,11 @@ static bf_status_t refuse_entry(bf_exchanger_t *ex, const bf_node_t *node, bool 
     bool hard = ex->pended;
     ex->interrupted = ex->pended = false;
     if (ex->ctx->stopped) {
-        bf_entry_t entry = {
-            .node = node, .frame = ex->frame, .kind = kind, .as.saved = saved};
+        bf_entry_t entry = {.node = node,
+                            .frame = ex->frame,
+                            .kind = kind,
+                            .source = ex->source,
+                            .as.saved = saved};
         return bf_walk_push(ex, &entry, err);
     }
     bf_pending_t what = {.kind = kind, .node = node};
@@ -496,6 +513,7 @@ static bf_status_t enter_node(bf_exchanger_t *ex, const bf_node_t *node, bool at
                               const bf_value_t *saved, bf_err_t *err)
 {
     bool over;
+    ex->at = BF_LOG_NONE;
     if (ex->ctx->stopped || ex->interrupted || ex->pended) {
         return refuse_entry(ex, node, at, saved, err);
     }
@@ -520,7 +538,7 @@ static bf_status_t enter_node(bf_exchanger_t *ex, const bf_node_t *node, bool at
             rc = bf_join_arrive(ex, node, &passes, err);
         } else if (node->type == BF_NODE_LOOP && !node->loop_variable) {
             bool waits;
-            bf_loop_reach_end(ex, node, &waits);
+            rc = bf_loop_reach_end(ex, node, &waits, err);
             passes = !waits;
         }
         if (rc != BF_OK || !passes) {
@@ -576,6 +594,7 @@ static bf_status_t next_link(bf_exchanger_t *ex, const bf_node_t **ret, bf_err_t
 static bf_status_t end_call(bf_exchanger_t *ex, const bf_entry_t *entry, bf_err_t *err)
 {
     bf_frame_t *inner = entry->as.inner;
+    ex->at = entry->source;
     bool pending = inner->pending || inner->joins;
     bool hard = inner->is_hard;
     bf_driver_t *driver = ex->frame->driver;
@@ -590,6 +609,7 @@ static bf_status_t end_call(bf_exchanger_t *ex, const bf_entry_t *entry, bf_err_
     }
     if (pending) {
         ex->interrupted = ex->pended = false;
+        bf_log_set_open(ex, ex->at);
         bf_pending_t what = {.kind = BF_ENTRY_CALL, .node = entry->node, .inner = inner};
         return bf_walk_add_pending(ex, ex->frame, &what, hard, err);
     }
@@ -614,13 +634,19 @@ static bf_status_t end_pass(bf_exchanger_t *ex, const bf_entry_t *entry, bf_err_
     bool more = true;
     bf_status_t rc = bf_loop_next(ex, inner, &more, err);
     if (more) { /* or failed: the loop stays where it is */
-        bf_entry_t body = {.node = entry->node, .frame = inner, .kind = BF_ENTRY_TRUE};
+        bf_entry_t body = {.node = entry->node,
+                           .frame = inner,
+                           .kind = BF_ENTRY_TRUE,
+                           .source = inner->loop.source};
+        inner->loop.has_arrived = false;
         ex->stack[ex->height++] = *entry; /* its place is still there */
         ex->frame = inner;
         inner->base = ex->height;
         return rc == BF_OK ? bf_walk_push(ex, &body, err) : rc;
     }
     const bf_node_t *tail = inner->loop.end;
+    ex->source = inner->loop.source;
+    ex->at = BF_LOG_NONE;
     bf_walk_close_frame(ex, inner);
     if (!tail) {
         return BF_OK;
@@ -659,6 +685,17 @@ static bf_status_t end_frame(bf_exchanger_t *ex, bool *ret_done, bf_err_t *err)
                                        : end_pass(ex, &entry, err);
 }
 
+/* What stands in the node's task, whatever its `when` says (rule 127). */
+static bf_status_t run_only_task(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t *err)
+{
+    ex->at = BF_LOG_NONE;
+    bf_status_t rc = bf_driver_run_task(ex->frame->driver, ex, node, err);
+    if (rc != BF_OK) {
+        return bf_err_set(err, rc, "%s", bf_status_text(rc));
+    }
+    return ex->call ? enter_call(ex, node, NULL, err) : BF_OK;
+}
+
 static bf_status_t step(bf_exchanger_t *ex, bool *ret_done, bf_err_t *err)
 {
     if (ex->height == ex->frame->base) {
@@ -669,6 +706,7 @@ static bf_status_t step(bf_exchanger_t *ex, bool *ret_done, bf_err_t *err)
     const bf_value_t *saved = NULL;
     bool at = false;
     ex->frame = top->frame; /* another one only among resumed loops */
+    ex->source = top->source;
     switch (top->kind) {
     case BF_ENTRY_AT:
         at = true;
@@ -688,6 +726,9 @@ static bf_status_t step(bf_exchanger_t *ex, bool *ret_done, bf_err_t *err)
         }
         break;
     }
+    case BF_ENTRY_TASK:
+        ex->height--;
+        return run_only_task(ex, node, err);
     case BF_ENTRY_CALL:
     case BF_ENTRY_LOOP:
         /* Restored from a snapshot, below entries that are done now. */

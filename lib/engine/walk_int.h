@@ -14,6 +14,7 @@
  *     reach.c     which nodes can reach a join
  *     loop.c      loops
  *     resume.c    keep what is left in the trace, and go on from there
+ *     log.c       what led to what, for those who want to know
  *
  * Memory:  an exchanger is reused by later walks; in the steady state a walk allocates
  *          nothing.  Entries, frames and pending positions are bounded by the steps.
@@ -60,6 +61,7 @@ typedef struct bf_usage {
 typedef enum {
     BF_ENTRY_TO,     /* enter the node over a link */
     BF_ENTRY_AT,     /* run the node (resumed, or a join that fires) */
+    BF_ENTRY_TASK,   /* only run its task */
     BF_ENTRY_TRUE,   /* follow those of the node's links whose condition is true */
     BF_ENTRY_ALL,    /* follow all of the node's links */
     BF_ENTRY_MASK,   /* follow the links in mask */
@@ -77,7 +79,8 @@ typedef struct bf_entry {
         const bf_value_t *saved; /* AT: frame of the call that is resumed, or NULL */
         bf_frame_t *inner;       /* CALL, LOOP */
     } as;
-    uint32_t next; /* link to look at next */
+    uint32_t next;   /* link to look at next */
+    uint32_t source; /* visit in the log that led here */
     bf_entry_kind_t kind;
 } bf_entry_t;
 
@@ -93,6 +96,7 @@ typedef struct bf_pending {
 typedef struct bf_waiting {
     struct bf_waiting *next; /* in order of the first arrival */
     const bf_node_t *node;
+    uint32_t visit; /* in the log */
 } bf_waiting_t;
 
 typedef struct bf_loop {
@@ -101,15 +105,18 @@ typedef struct bf_loop {
     uint64_t count;
     uint64_t next;
     const bf_node_t *end; /* loop end that was reached, or that belongs to the head */
+    uint32_t source;      /* visit in the log that leads to the next pass */
+    bool has_arrived;     /* source stands for arrivals at the end */
 } bf_loop_t;
 
 struct bf_frame {
     bf_frame_t *outer;       /* that it was opened in; NULL = root graph */
     const bf_node_t *opener; /* call node or loop head; NULL = root graph */
     bool is_loop;
-    bool is_hard;   /* something pending waits for somebody */
-    uint32_t depth; /* graphs around it */
-    uint32_t base;  /* height of the stack when it was opened */
+    bool is_hard;    /* something pending waits for somebody */
+    uint32_t depth;  /* graphs around it */
+    uint32_t base;   /* height of the stack when it was opened */
+    uint32_t caller; /* visit in the log of the call */
     bf_usage_t *usage;
     bf_driver_t *driver;
     bf_pending_t *pending;
@@ -161,6 +168,10 @@ struct bf_exchanger {
     bf_saved_t *saved;   /* being resumed */
     const bf_value_t *saved_frames;
     bf_expr_env_t env;
+    bf_walk_log_t *log; /* NULL = none */
+    uint32_t source;    /* visit that led to the node being entered */
+    uint32_t at;        /* visit of the node being run */
+    bool only_task;     /* see bf_eval_options_t.task_of */
 };
 
 /* --- engine.c --- */
@@ -204,10 +215,10 @@ static inline bool bf_node_is_join(const bf_node_t *node)
 bf_status_t bf_join_arrive(bf_exchanger_t *ex, const bf_node_t *join, bool *ret_fires,
                            bf_err_t *err) BF_MUST_USE;
 /** The frame has nothing left to do: the join that may fire now, taken out; NULL = none.
- */
+ *  ex->at is its visit in the log. */
 bf_status_t bf_join_take(bf_exchanger_t *ex, bf_frame_t *frame, const bf_node_t **ret,
                          bf_err_t *err) BF_MUST_USE;
-/** Restore a waiting join. */
+/** A join waits; a branch has come to it from ex->source. */
 bf_status_t bf_join_wait(bf_exchanger_t *ex, bf_frame_t *frame, const bf_node_t *join,
                          bf_err_t *err) BF_MUST_USE;
 void bf_join_drop_all(bf_exchanger_t *ex, bf_frame_t *frame);
@@ -230,7 +241,8 @@ static inline bool bf_node_is_loop_head(const bf_node_t *node)
 bf_status_t bf_loop_open(bf_exchanger_t *ex, const bf_node_t *head,
                          bf_err_t *err) BF_MUST_USE;
 /** A loop end is entered. *ret_waits: it belongs to an open loop, so the branch ends. */
-void bf_loop_reach_end(bf_exchanger_t *ex, const bf_node_t *end, bool *ret_waits);
+bf_status_t bf_loop_reach_end(bf_exchanger_t *ex, const bf_node_t *end, bool *ret_waits,
+                              bf_err_t *err) BF_MUST_USE;
 /** A pass is over: *ret_more with the variable set, or the loop is done. */
 bf_status_t bf_loop_next(bf_exchanger_t *ex, bf_frame_t *frame, bool *ret_more,
                          bf_err_t *err) BF_MUST_USE;
@@ -245,5 +257,15 @@ bf_status_t bf_resume_save(bf_exchanger_t *ex, bf_err_t *err) BF_MUST_USE;
 /** Fill a frame from a saved one. */
 bf_status_t bf_resume_frame(bf_exchanger_t *ex, bf_frame_t *frame,
                             const bf_value_t *saved, bf_err_t *err) BF_MUST_USE;
+
+/* --- log.c: without a log they do nothing --- */
+
+/** A visit of the current frame, led to by ex->source; *ret its number. */
+bf_status_t bf_log_add(bf_exchanger_t *ex, const bf_node_t *node, uint32_t round,
+                       uint32_t *ret, bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_log_link(bf_exchanger_t *ex, uint32_t from, uint32_t to,
+                        bf_err_t *err) BF_MUST_USE;
+void bf_log_set_round(bf_exchanger_t *ex, uint32_t visit, uint32_t round);
+void bf_log_set_open(bf_exchanger_t *ex, uint32_t visit);
 
 #endif /* BF_WALK_INT_H */
