@@ -22,6 +22,8 @@ typedef struct bf_controller_ops {
                             const bf_node_t *node);
     /* The variable that says who the caller is; NULL callback = "actor". */
     const char *(*actor_key)(const bf_controller_t *controller);
+    /* Is this such a variable? NULL callback = only the actor key is. */
+    bool (*is_key)(const bf_controller_t *controller, const char *name, size_t name_len);
     void (*free)(bf_controller_t *controller); /* NULL = nothing to free */
 } bf_controller_ops_t;
 
@@ -47,6 +49,11 @@ void bf_controller_free(bf_controller_t *controller);
 /** The variable that the actor of a command is put under: the first key of an actor
  *  controller, else "actor". Never NULL. */
 const char *bf_controller_actor_key(const bf_controller_t *controller);
+
+/** True for the variables that say who the caller is: they are not stored with an
+ *  instance. */
+bool bf_controller_is_key(const bf_controller_t *controller, const char *name,
+                          size_t name_len);
 
 bool bf_controller_is_operatable(bf_controller_t *controller, bf_context_t *ctx,
                                  const bf_node_t *node);

@@ -52,6 +52,7 @@ void bf_context_free(bf_context_t *ctx)
         return;
     }
     bf_trace_fini(&ctx->trace);
+    bf_vars_free(ctx->overlay);
     if (ctx->owns_vars) {
         bf_vars_free(ctx->vars);
     }
@@ -118,6 +119,24 @@ static const bf_value_t *lookup_above(const bf_context_t *ctx, const char *name,
     return *ret_found ? &ctx->instance_id_value : NULL;
 }
 
+/* The variables: what a probe has set, then the context's own, then the instance's. In
+ * the overlay a value is a list of one, and a cleared variable an empty list. */
+static const bf_value_t *lookup_vars(const bf_context_t *ctx, const char *name,
+                                     size_t len, uint64_t hash)
+{
+    if (ctx->overlay) {
+        const bf_value_t *set = bf_vars_get_hashed(ctx->overlay, name, len, hash);
+        if (set) {
+            return set->len ? set->as.items : NULL;
+        }
+    }
+    const bf_value_t *value = bf_vars_get_hashed(ctx->vars, name, len, hash);
+    if (!value && ctx->base) {
+        value = bf_vars_get_hashed(ctx->base, name, len, hash);
+    }
+    return value;
+}
+
 const bf_value_t *bf_context_lookup(void *arg, const char *name, size_t name_len,
                                     uint64_t hash)
 {
@@ -127,14 +146,7 @@ const bf_value_t *bf_context_lookup(void *arg, const char *name, size_t name_len
         return node_value(ctx);
     }
     const bf_value_t *value = lookup_above(ctx, name, name_len, &found);
-    if (found) {
-        return value;
-    }
-    value = bf_vars_get_hashed(ctx->vars, name, name_len, hash);
-    if (!value && ctx->base) {
-        value = bf_vars_get_hashed(ctx->base, name, name_len, hash);
-    }
-    return value;
+    return found ? value : lookup_vars(ctx, name, name_len, hash);
 }
 
 const bf_value_t *bf_context_get(const bf_context_t *ctx, const char *name,
@@ -142,15 +154,8 @@ const bf_value_t *bf_context_get(const bf_context_t *ctx, const char *name,
 {
     bool found;
     const bf_value_t *value = lookup_above(ctx, name, name_len, &found);
-    if (found) {
-        return value;
-    }
-    uint64_t hash = bf_hash_bytes(name, name_len);
-    value = bf_vars_get_hashed(ctx->vars, name, name_len, hash);
-    if (!value && ctx->base) {
-        value = bf_vars_get_hashed(ctx->base, name, name_len, hash);
-    }
-    return value;
+    return found ? value
+                 : lookup_vars(ctx, name, name_len, bf_hash_bytes(name, name_len));
 }
 
 const bf_value_t *bf_context_get_str(const bf_context_t *ctx, const char *name)
@@ -169,6 +174,25 @@ const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *n
     return bf_vars_get(ctx->vars, name, len);
 }
 
+static bf_status_t put_overlay(bf_context_t *ctx, const char *name, size_t name_len,
+                               const bf_value_t *value, bf_err_t *err)
+{
+    if (!ctx->overlay) {
+        ctx->overlay = bf_vars_new();
+    }
+    bf_value_t wrapped = {.type = BF_VALUE_LIST, .as.items = value};
+    wrapped.len = bf_value_is_null(value) ? 0 : 1;
+    bool done =
+        ctx->overlay && bf_vars_set(ctx->overlay, name, name_len, &wrapped) == BF_OK;
+    return done ? BF_OK : bf_err_nomem(err, "variable");
+}
+
+void bf_context_end_probe(bf_context_t *ctx)
+{
+    bf_vars_free(ctx->overlay);
+    ctx->overlay = NULL;
+}
+
 bf_status_t bf_context_put(bf_context_t *ctx, const char *name, size_t name_len,
                            const bf_value_t *value, bf_err_t *err)
 {
@@ -176,6 +200,9 @@ bf_status_t bf_context_put(bf_context_t *ctx, const char *name, size_t name_len,
         return bf_err_set(err, BF_E_INVALID,
                           "variable '%.*s' is reserved; use another name", (int)name_len,
                           name);
+    }
+    if (ctx->is_probe) {
+        return put_overlay(ctx, name, name_len, value, err);
     }
     bf_status_t rc = bf_vars_set(ctx->vars, name, name_len, value);
     if (rc == BF_OK && ctx->base) {

@@ -60,6 +60,7 @@ struct bf_context {
     bool is_probe;
     bf_eval_outcome_t outcome;
     bf_vars_t *base;
+    bf_vars_t *overlay; /* what a probe has set; NULL = nothing yet */
     const bf_value_t *transient;
     const bf_with_t *with;
     const bf_node_t *script_node; /* what `node` means while a script runs */
@@ -71,6 +72,9 @@ struct bf_context {
 
 /** The `node` of scripts (rule 91); NULL ends it. */
 void bf_context_set_script_node(bf_context_t *ctx, const bf_node_t *node);
+
+/** A probe is over: what it has set is forgotten. */
+void bf_context_end_probe(bf_context_t *ctx);
 
 /* --- trace.c --- */
 

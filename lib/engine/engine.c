@@ -577,6 +577,9 @@ bf_status_t bf_engine_eval(bf_engine_t *engine, bf_graph_t *graph, bf_context_t 
     ctx->ex = outer;
     ctx->script_node = outer_node;
     ctx->is_probe = outer_probe;
+    if (!outer_probe && ctx->overlay) {
+        bf_context_end_probe(ctx);
+    }
     bf_exchanger_give_back(ex);
     return rc;
 }
