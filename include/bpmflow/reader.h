@@ -26,6 +26,7 @@ typedef struct bf_reader_options {
     const char *brokers;
     const char *topic;
     const char *client_id; /* NULL = "bpmflow-reader" */
+    const char *group;     /* for bf_reader_committed(); never joined; NULL = none */
     bf_reader_from_t from;
     bool read_uncommitted;
     bool without_headers; /* records come without headers: faster */
@@ -66,6 +67,12 @@ void bf_reader_release(bf_record_t *record);
 
 /** True when everything that the topic held at opening has been returned. */
 bool bf_reader_at_end(const bf_reader_t *reader);
+
+/** Offset that the group has committed in a partition, -1 = none. With read_committed it
+ *  waits for pending transactions: BF_E_TIMEOUT when one stays open; BF_E_BUS. */
+bf_status_t bf_reader_committed(bf_reader_t *reader, int32_t partition,
+                                int64_t timeout_ms, int64_t *ret,
+                                bf_err_t *err) BF_MUST_USE;
 
 int32_t bf_reader_partition_count(const bf_reader_t *reader);
 bf_reader_range_t bf_reader_range(const bf_reader_t *reader, int32_t partition);

@@ -187,6 +187,16 @@ bf_status_t bf_store_scan_applied(bf_store_t *store, const char *topic,
                                   int32_t partition_no, int64_t from, int64_t to,
                                   bf_applied_fn fn, void *arg, bf_err_t *err) BF_MUST_USE;
 
+typedef bf_status_t (*bf_outcome_fn)(void *arg, const bf_command_row_t *command,
+                                     bf_err_t *err);
+
+/** The outcomes alone, for tools that look for damage: what bf_store_scan_applied()
+ * refuses (rows of history that are gone) is no matter here. */
+bf_status_t bf_store_scan_outcomes(bf_store_t *store, const char *topic,
+                                   int32_t partition_no, int64_t from, int64_t to,
+                                   bf_outcome_fn fn, void *arg,
+                                   bf_err_t *err) BF_MUST_USE;
+
 typedef bf_status_t (*bf_history_fn)(void *arg, const bf_history_t *row, bf_err_t *err);
 
 /** History of one instance by seq, or (instance_id NULL) of all, ordered by instance and

@@ -67,7 +67,8 @@ static bf_status_t configure(rd_kafka_conf_t *conf, const bf_reader_options_t *o
     const bf_property_t defaults[] = {
         {"bootstrap.servers", options->brokers},
         {"client.id", options->client_id ? options->client_id : "bpmflow-reader"},
-        {"group.id", "bpmflow-reader"}, /* must be set; never joined */
+        /* must be set; never joined */
+        {"group.id", options->group ? options->group : "bpmflow-reader"},
         {"enable.auto.commit", "false"},
         {"enable.partition.eof", "true"},
         {"allow.auto.create.topics", "false"},
@@ -309,6 +310,28 @@ void bf_reader_release(bf_record_t *record)
 bool bf_reader_at_end(const bf_reader_t *reader)
 {
     return reader->open_count == 0;
+}
+
+bf_status_t bf_reader_committed(bf_reader_t *reader, int32_t partition,
+                                int64_t timeout_ms, int64_t *ret, bf_err_t *err)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_t *entry =
+        rd_kafka_topic_partition_list_add(list, reader->topic, partition);
+    rd_kafka_resp_err_t code = rd_kafka_committed(reader->rk, list, (int)timeout_ms);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        code = entry->err;
+    int64_t offset = entry->offset;
+    rd_kafka_topic_partition_list_destroy(list);
+    if (code == RD_KAFKA_RESP_ERR__TIMED_OUT)
+        return bf_err_set(err, BF_E_TIMEOUT,
+                          "topic %s, partition %d: the committed offset is not to be had "
+                          "within %lld ms: a transaction may still be open",
+                          reader->topic, (int)partition, (long long)timeout_ms);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return request_failed(reader, "committed offset", code, err);
+    *ret = offset >= 0 ? offset : -1;
+    return BF_OK;
 }
 
 int32_t bf_reader_partition_count(const bf_reader_t *reader)

@@ -413,6 +413,40 @@ bf_status_t bf_store_scan_applied(bf_store_t *store, const char *topic,
     return status;
 }
 
+bf_status_t bf_store_scan_outcomes(bf_store_t *store, const char *topic,
+                                   int32_t partition_no, int64_t from, int64_t to,
+                                   bf_outcome_fn fn, void *arg, bf_err_t *err)
+{
+    int32_t topic_no = 0;
+    applied_page_t page = {0};
+    bf_status_t status =
+        bf_store_topic_number(store, topic, partition_no, &topic_no, err);
+    if (status != BF_OK) {
+        return status;
+    }
+    page.commands = calloc(PAGE_ROWS, sizeof(*page.commands));
+    if (page.commands == NULL) {
+        return bf_err_nomem(err, "reading outcomes of commands");
+    }
+    bf_arena_init(&page.arena, 0);
+    while (status == BF_OK && from < to) {
+        bf_command_row_t like = {
+            .topic = topic, .partition_no = partition_no, .offset = from};
+        bf_arena_clear(&page.arena);
+        status = read_commands(store, topic_no, like, to, &page, err);
+        if (status != BF_OK || page.command_count == 0) {
+            break;
+        }
+        for (size_t i = 0; status == BF_OK && i < page.command_count; i++) {
+            status = fn(arg, &page.commands[i], err);
+        }
+        from = page.commands[page.command_count - 1].offset + 1;
+    }
+    bf_arena_fini(&page.arena);
+    free(page.commands);
+    return status;
+}
+
 /* --- history --- */
 
 typedef struct history_place {
