@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 #include <librdkafka/rdkafka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ static void on_error(void *arg, bf_status_t status, const char *text, bool final
     shard_t *shard = arg;
     (void)__atomic_add_fetch(final ? &shard->ended : &shard->troubles, 1,
                              __ATOMIC_SEQ_CST);
-    strncpy(shard->trouble, text, sizeof(shard->trouble) - 1);
+    (void)snprintf(shard->trouble, sizeof(shard->trouble), "%s", text);
 }
 
 static void start_consumer(shard_t *shard)
