@@ -65,6 +65,28 @@ static void fail_file(conf_t *conf, const char *path, const char *why)
     (void)printf("FAIL %s: %s\n", path, why);
 }
 
+static void run_scenarios(conf_t *conf, const bf_value_t *scenarios);
+
+/* A file of our own may hold many scenarios: {"about": text, "scenarios": [...]}. */
+static void run_one(conf_t *conf, const bf_value_t *file)
+{
+    run_fn run = recognise(file);
+    if (run) {
+        run(conf, file);
+    } else if (has(file, "scenarios")) {
+        run_scenarios(conf, bf_value_get_str(file, "scenarios"));
+    } else {
+        fail_file(conf, conf->file, "none of the known formats");
+    }
+}
+
+static void run_scenarios(conf_t *conf, const bf_value_t *scenarios)
+{
+    for (uint32_t i = 0; scenarios->type == BF_VALUE_LIST && i < scenarios->len; i++) {
+        run_one(conf, &scenarios->as.items[i]);
+    }
+}
+
 static void run_file(conf_t *conf, const char *path)
 {
     const char *text;
@@ -78,12 +100,7 @@ static void run_file(conf_t *conf, const char *path)
     } else if (bf_json_parse(&conf->arena, text, len, &limits, &file, &err) != BF_OK) {
         fail_file(conf, path, err.text);
     } else {
-        run_fn run = recognise(&file);
-        if (run) {
-            run(conf, &file);
-        } else {
-            fail_file(conf, path, "none of the known formats");
-        }
+        run_one(conf, &file);
     }
     bf_arena_clear(&conf->arena);
 }
