@@ -3,7 +3,8 @@
 CLANG_FORMAT ?= clang-format
 CPPCHECK ?= cppcheck
 
-.PHONY: lint format format-check tidy cppcheck layer-check header-check symbol-check text-check
+.PHONY: lint format format-check tidy cppcheck layer-check header-check symbol-check text-check \
+        settings-check settings-doc
 
 format: ## Format all C files (clang-format 14)
 	@$(CLANG_FORMAT) -i $(ALL_C) $(ALL_HEADERS)
@@ -12,7 +13,7 @@ format-check: ## Fail where a C file is not formatted
 	@$(CLANG_FORMAT) --version | grep -q ' 14\.' || echo "note: the format is that of clang-format 14"
 	@$(CLANG_FORMAT) --dry-run -Werror $(ALL_C) $(ALL_HEADERS) || { echo "run: make format" >&2; exit 1; }
 
-lint: header-check layer-check text-check symbol-check cppcheck tidy ## All checks of the source text
+lint: header-check layer-check text-check symbol-check settings-check cppcheck tidy ## All checks of the source text
 
 tidy: $(BUILD)/lint/flags ## clang-tidy, two files at a time, remembering clean ones
 	@tests/lint/tidy build/lint/tidy $< $(if $(FILES),$(FILES),$(filter-out tests/canary/%,$(ALL_C)))
@@ -41,6 +42,12 @@ symbol-check: $(LIB_A) ## Every global name of the library starts with bf_
 
 text-check: ## Banned functions, file length, SPDX lines
 	@tests/lint/text
+
+settings-check: all ## README and sample configuration agree with the worker's settings
+	@[ ! -x $(BUILD)/bin/bpmflow-worker ] || tests/lint/settings $(BUILD)/bin/bpmflow-worker
+
+settings-doc: all ## Write the settings into README.md and the sample configuration
+	@tests/lint/settings $(BUILD)/bin/bpmflow-worker --write
 
 compile_commands.json: FORCE ## For editors: how each file is compiled
 	@{ echo '['; sep=; for f in $(ALL_C); do \
