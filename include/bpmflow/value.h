@@ -6,7 +6,7 @@
  * static storage.  Integers are 64-bit; everything else with a fraction or an
  * exponent is a double.  Members of a map keep their order; names are unique.
  *
- * Reading JSON is jansson's work; writing is done here, without building a tree.
+ * JSON is read straight into the arena, and written without building a tree.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -105,6 +105,13 @@ static int read_fraction_ms(const char **p)
     return ms;
 }
 
+static int days_in_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return month == 2 && leap ? 29 : days[month - 1];
+}
+
 bf_status_t bf_clock_parse(const char *text, int64_t *ret_wall_ms, bf_err_t *err)
 {
     struct tm tm;
@@ -124,7 +131,8 @@ bf_status_t bf_clock_parse(const char *text, int64_t *ret_wall_ms, bf_err_t *err
         p++;
     }
     if (!ok || *p || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
-        tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60) {
+        tm.tm_mday > days_in_month(tm.tm_year, tm.tm_mon) || tm.tm_hour > 23 ||
+        tm.tm_min > 59 || tm.tm_sec > 60) {
         return bf_err_set(err, BF_E_PARSE,
                           "'%.40s' is not a UTC time like 2026-11-30T08:00:00.123Z",
                           text);
