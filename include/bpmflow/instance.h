@@ -164,6 +164,9 @@ int32_t bf_instance_stored_revision(const bf_instance_t *inst);
 bool bf_instance_is_dirty(const bf_instance_t *inst);
 /** The row has been written with the current revision. */
 void bf_instance_mark_stored(bf_instance_t *inst);
+/** A number that the store finds the row by; 0 = not known. The instance only keeps it. */
+int64_t bf_instance_store_key(const bf_instance_t *inst);
+void bf_instance_set_store_key(bf_instance_t *inst, int64_t key);
 /** Memory held, bytes. */
 size_t bf_instance_held_bytes(const bf_instance_t *inst);
 

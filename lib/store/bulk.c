@@ -52,52 +52,74 @@ static bool names_primary_key(const char *text)
     return len >= sizeof(end) - 1 && strcmp(text + len - (sizeof(end) - 1), end) == 0;
 }
 
-/* Runs the rows that are filled, in pieces of powers of two. */
-static bf_status_t run_filled(bf_bulk_t *bulk, size_t count, bf_bulk_result_t *ret,
-                              bf_err_t *err)
+/* Rows of the run that are filled in: first, first + 1, ... */
+typedef struct filled {
+    const bf_bulk_rows_t *rows;
+    size_t first;
+    size_t count;
+} filled_t;
+
+static bf_status_t run_piece(bf_bulk_t *bulk, const filled_t *filled, size_t done,
+                             size_t power, bf_bulk_result_t *ret, bf_err_t *err)
+{
+    int64_t affected = 0;
+    bf_status_t status = BF_OK;
+    if (bulk->stmts[power] == NULL) {
+        status = prepare(bulk, power, err);
+    }
+    if (status != BF_OK) {
+        return status;
+    }
+    bf_stmt_t *stmt = bulk->stmts[power];
+    status = bf_stmt_run(stmt, bulk->params, done * bulk->columns, &affected, err);
+    if (status != BF_OK) {
+        ret->primary_key =
+            status == BF_E_DUPLICATE && names_primary_key(bf_stmt_error(stmt));
+        return status;
+    }
+    ret->affected += affected;
+    if (filled->rows->ids != NULL) {
+        filled->rows->ids(filled->rows->rows, filled->first + done, (size_t)1 << power,
+                          bf_stmt_insert_id(stmt));
+    }
+    return BF_OK;
+}
+
+/* In pieces of powers of two, the largest first. */
+static bf_status_t run_filled(bf_bulk_t *bulk, const filled_t *filled,
+                              bf_bulk_result_t *ret, bf_err_t *err)
 {
     size_t done = 0;
     for (size_t power = BF_BULK_SIZES; power-- > 0;) {
         size_t size = (size_t)1 << power;
-        while (count - done >= size) {
-            int64_t affected = 0;
-            bf_status_t status = BF_OK;
-            if (bulk->stmts[power] == NULL) {
-                status = prepare(bulk, power, err);
-            }
-            if (status == BF_OK) {
-                bf_stmt_t *stmt = bulk->stmts[power];
-                status =
-                    bf_stmt_run(stmt, bulk->params, done * bulk->columns, &affected, err);
-                ret->primary_key =
-                    status == BF_E_DUPLICATE && names_primary_key(bf_stmt_error(stmt));
-            }
+        while (filled->count - done >= size) {
+            bf_status_t status = run_piece(bulk, filled, done, power, ret, err);
             if (status != BF_OK) {
                 return status;
             }
-            ret->affected += affected;
             done += size;
         }
     }
     return BF_OK;
 }
 
-bf_status_t bf_bulk_run(bf_bulk_t *bulk, const void *rows, size_t count,
-                        bf_bulk_fill_fn fill, bf_bulk_result_t *ret, bf_err_t *err)
+bf_status_t bf_bulk_run(bf_bulk_t *bulk, const bf_bulk_rows_t *rows,
+                        bf_bulk_result_t *ret, bf_err_t *err)
 {
     size_t next = 0;
     memset(ret, 0, sizeof(*ret));
-    while (next < count) {
-        size_t filled = 0;
+    while (next < rows->count) {
+        filled_t filled = {rows, next, 0};
         bf_params_clear(bulk->params);
         /* A row of average size more must still fit. */
-        while (next < count && filled < BF_BULK_MAX &&
-               (filled == 0 ||
-                bulk->params->bytes + bulk->params->bytes / filled <= bulk->max_bytes)) {
-            fill(rows, next++, bulk->params);
-            filled++;
+        while (next < rows->count && filled.count < BF_BULK_MAX &&
+               (filled.count == 0 ||
+                bulk->params->bytes + bulk->params->bytes / filled.count <=
+                    bulk->max_bytes)) {
+            rows->fill(rows->rows, next++, bulk->params);
+            filled.count++;
         }
-        bf_status_t status = run_filled(bulk, filled, ret, err);
+        bf_status_t status = run_filled(bulk, &filled, ret, err);
         if (status != BF_OK) {
             return status;
         }

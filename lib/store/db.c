@@ -272,12 +272,14 @@ static bf_status_t set_up_session(bf_db_t *db, bf_err_t *err)
     if (db->mariadb) {
         (void)mysql_query(db->mysql, "SET SESSION idle_write_transaction_timeout = 10");
     }
-    int64_t packet = 0;
+    int64_t values[2] = {0};
     bool row = false;
-    bf_status_t status = bf_db_query_ints(db, "SELECT @@SESSION.max_allowed_packet",
-                                          &packet, 1, &row, err);
+    bf_status_t status = bf_db_query_ints(
+        db, "SELECT @@SESSION.max_allowed_packet, @@SESSION.auto_increment_increment",
+        values, 2, &row, err);
     if (status == BF_OK) {
-        db->max_packet_bytes = packet > 0 ? (size_t)packet : (size_t)1 << 24;
+        db->max_packet_bytes = values[0] > 0 ? (size_t)values[0] : (size_t)1 << 24;
+        db->id_step = values[1] > 0 ? values[1] : 1;
     }
     return status;
 }

@@ -25,6 +25,7 @@ struct bf_db {
     bool mariadb;
     uint64_t connection_id;
     size_t max_packet_bytes; /* the server's max_allowed_packet */
+    int64_t id_step;         /* auto_increment_increment */
 };
 
 /** Sets err from the connection's last error: "what: text (number); remedy". */

@@ -178,6 +178,11 @@ const char *bf_stmt_error(const bf_stmt_t *stmt)
     return mysql_stmt_error(stmt->handle);
 }
 
+int64_t bf_stmt_insert_id(const bf_stmt_t *stmt)
+{
+    return (int64_t)mysql_stmt_insert_id(stmt->handle);
+}
+
 static column_kind_t kind_of(enum enum_field_types type)
 {
     if (type == MYSQL_TYPE_TINY || type == MYSQL_TYPE_SHORT || type == MYSQL_TYPE_LONG ||

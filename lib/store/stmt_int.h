@@ -65,6 +65,8 @@ bf_status_t bf_stmt_run(bf_stmt_t *stmt, const bf_params_t *params, size_t first
 unsigned bf_stmt_errno(const bf_stmt_t *stmt);
 /** Text of it, valid until the next run. */
 const char *bf_stmt_error(const bf_stmt_t *stmt);
+/** First AUTO_INCREMENT number of the last run; 0 = none. */
+int64_t bf_stmt_insert_id(const bf_stmt_t *stmt);
 
 /** Step to the next row; false at the end (the result is freed then). */
 bf_status_t bf_stmt_next(bf_stmt_t *stmt, bool *ret_row, bf_err_t *err) BF_MUST_USE;
@@ -105,6 +107,17 @@ typedef struct bf_bulk {
 
 /** Puts the columns of row `index`. */
 typedef void (*bf_bulk_fill_fn)(const void *rows, size_t index, bf_params_t *params);
+/** The rows first, first + 1, ... got these numbers from AUTO_INCREMENT. */
+typedef void (*bf_bulk_ids_fn)(const void *rows, size_t first, size_t count,
+                               int64_t first_id);
+
+/* What a run works on. */
+typedef struct bf_bulk_rows {
+    const void *rows;
+    size_t count;
+    bf_bulk_fill_fn fill;
+    bf_bulk_ids_fn ids; /* may be NULL */
+} bf_bulk_rows_t;
 
 typedef struct bf_bulk_result {
     int64_t affected; /* sum over all statements */
@@ -114,9 +127,8 @@ typedef struct bf_bulk_result {
 /** Close the statements: before the connection goes. */
 void bf_bulk_reset(bf_bulk_t *bulk);
 
-/** Run for the rows 0 .. count - 1; stops at the first error. */
-bf_status_t bf_bulk_run(bf_bulk_t *bulk, const void *rows, size_t count,
-                        bf_bulk_fill_fn fill, bf_bulk_result_t *ret,
-                        bf_err_t *err) BF_MUST_USE;
+/** Run for all rows in their order; stops at the first error. */
+bf_status_t bf_bulk_run(bf_bulk_t *bulk, const bf_bulk_rows_t *rows,
+                        bf_bulk_result_t *ret, bf_err_t *err) BF_MUST_USE;
 
 #endif /* BF_STORE_STMT_INT_H */

@@ -19,14 +19,17 @@
 /* Texts of one multi-row statement, bytes; less where the server takes less. */
 #define MAX_STATEMENT_BYTES ((size_t)4 << 20)
 
-/* The rows of a conflict keep what they have: IF() compares with the old revision, since
- * rev is the last column that is set (both servers set from left to right). */
+/* A row that is not as we loaded it keeps what it has: IF() compares with the old
+ * revision, since rev is the last column that is set (both servers set from left to
+ * right).  The ID is compared too, since the row is found by its number where that is
+ * known: a number that is wrong is a conflict then, and never somebody else's row. */
 #define SET_IF_OURS(column)                                                              \
-    column " = IF(rev = VALUES(prev_rev), VALUES(" column "), " column ")"
+    column " = IF(rev = VALUES(prev_rev) AND instant_id = VALUES(instant_id), "          \
+           "VALUES(" column "), " column ")"
 
-static const char instance_columns[] =
-    "instant_id, graph, states, vars, tasks, rev, prev_rev, status, seq, partition_no, "
-    "creator, create_time, updater, update_time";
+static const char instance_columns[] = "id, instant_id, graph, states, vars, tasks, rev, "
+                                       "prev_rev, status, seq, partition_no, "
+                                       "creator, create_time, updater, update_time";
 
 static const char history_columns[] =
     "flow_ins_id, seq, proc_def_id, graph_version, task_id, action, source_node_code, "
@@ -131,7 +134,7 @@ static bool write_bulk_texts(bf_store_t *store)
         .head = bf_arena_printf(arena, "INSERT INTO %s (%s) VALUES ", repository,
                                 instance_columns),
         .tail = "",
-        .columns = 14,
+        .columns = 15,
     };
     store->update_instances = (bf_bulk_t){
         .what = "changed instances",
@@ -141,7 +144,7 @@ static bool write_bulk_texts(bf_store_t *store)
                 "seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS("creator") ","
                                                                                     " " SET_IF_OURS("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
                                                                                         "update_time") ", " SET_IF_OURS("rev"),
-        .columns = 14,
+        .columns = 15,
     };
     store->insert_history = (bf_bulk_t){
         .what = "history rows",

@@ -34,22 +34,28 @@ typedef struct dirty {
     bf_instance_t *inst;
     bf_instance_row_t row;
     int32_t stored_rev; /* 0 = there is no row yet */
+    int64_t key;        /* number of the row; 0 = not known */
 } dirty_t;
 
 typedef struct commit_work {
     dirty_t *dirty; /* new ones first, each part sorted by ID */
     size_t new_count;
     size_t count;
+    int64_t id_step;
     const int32_t *topic_numbers; /* of each command row */
     const bf_batch_write_t *batch;
 } commit_work_t;
 
 /* --- rows to parameters --- */
 
-static void fill_instance(const void *rows, size_t index, bf_params_t *params)
+static void fill_instance(const dirty_t *dirty, bf_params_t *params)
 {
-    const dirty_t *dirty = (const dirty_t *)rows + index;
     const bf_instance_row_t *row = &dirty->row;
+    if (dirty->key != 0) {
+        bf_params_put_i64(params, dirty->key);
+    } else {
+        bf_params_put_null_i64(params); /* AUTO_INCREMENT gives one */
+    }
     bf_params_put_cstr(params, row->instant_id);
     bf_params_put_text(params, row->graph.data, row->graph.len);
     bf_params_put_text(params, row->states.data, row->states.len);
@@ -149,6 +155,7 @@ static bf_status_t collect_dirty(bf_store_t *store, commit_work_t *work, bf_err_
         dirty_t *dirty = &work->dirty[work->count++];
         dirty->inst = inst;
         dirty->stored_rev = bf_instance_stored_revision(inst);
+        dirty->key = dirty->stored_rev == 0 ? 0 : bf_instance_store_key(inst);
         work->new_count += dirty->stored_rev == 0 ? 1 : 0;
         bf_status_t status = bf_instance_open(inst);
         if (status == BF_OK) {
@@ -269,22 +276,48 @@ static bf_status_t advance_all(bf_store_t *store, const bf_batch_write_t *batch,
 
 /* --- writing --- */
 
+/* Servers number the rows of one INSERT ... VALUES in their order.  Where one does not,
+ * the numbers are wrong, and the next update finds a conflict and loads the right ones.
+ */
+static void note_keys(const void *rows, size_t first, size_t count, int64_t first_id)
+{
+    const commit_work_t *work = rows;
+    for (size_t i = 0; first_id > 0 && i < count; i++) {
+        work->dirty[first + i].key = first_id + (int64_t)i * work->id_step;
+    }
+}
+
+static void fill_new(const void *rows, size_t index, bf_params_t *params)
+{
+    const commit_work_t *work = rows;
+    fill_instance(&work->dirty[index], params);
+}
+
+static void fill_changed(const void *rows, size_t index, bf_params_t *params)
+{
+    const commit_work_t *work = rows;
+    fill_instance(&work->dirty[work->new_count + index], params);
+}
+
 static bf_status_t write_instances(bf_store_t *store, const commit_work_t *work,
                                    bf_err_t *err)
 {
     bf_bulk_result_t result;
-    size_t changed = work->count - work->new_count;
-    bf_status_t status = bf_bulk_run(&store->insert_instances, work->dirty,
-                                     work->new_count, fill_instance, &result, err);
+    const bf_bulk_rows_t new_rows = {work, work->new_count, fill_new, note_keys};
+    const bf_bulk_rows_t changed_rows = {work, work->count - work->new_count,
+                                         fill_changed, NULL};
+    bf_status_t status = bf_bulk_run(&store->insert_instances, &new_rows, &result, err);
     if (status == BF_E_DUPLICATE) {
         return BF_E_CONFLICT;
     }
     if (status != BF_OK) {
         return status;
     }
-    status = bf_bulk_run(&store->update_instances, work->dirty + work->new_count, changed,
-                         fill_instance, &result, err);
-    if (status == BF_OK && result.affected != (int64_t)changed * 2) {
+    status = bf_bulk_run(&store->update_instances, &changed_rows, &result, err);
+    if (status == BF_E_DUPLICATE) { /* a wrong number met another row's ID */
+        return BF_E_CONFLICT;
+    }
+    if (status == BF_OK && result.affected != (int64_t)changed_rows.count * 2) {
         status = BF_E_CONFLICT;
     }
     return status;
@@ -293,9 +326,11 @@ static bf_status_t write_instances(bf_store_t *store, const commit_work_t *work,
 static bf_status_t write_log(bf_store_t *store, const commit_work_t *work, bf_err_t *err)
 {
     bf_bulk_result_t result;
-    bf_status_t status =
-        bf_bulk_run(&store->insert_history, work->batch->history,
-                    work->batch->history_count, fill_history, &result, err);
+    const bf_bulk_rows_t history = {work->batch->history, work->batch->history_count,
+                                    fill_history, NULL};
+    const bf_bulk_rows_t commands = {work, work->batch->command_count, fill_command,
+                                     NULL};
+    bf_status_t status = bf_bulk_run(&store->insert_history, &history, &result, err);
     if (status == BF_E_DUPLICATE) {
         /* The instance row says that this number is free: one of both tables was changed
          * by hand, and trying again does not help. */
@@ -305,8 +340,7 @@ static bf_status_t write_log(bf_store_t *store, const commit_work_t *work, bf_er
     if (status != BF_OK) {
         return status;
     }
-    status = bf_bulk_run(&store->insert_commands, work, work->batch->command_count,
-                         fill_command, &result, err);
+    status = bf_bulk_run(&store->insert_commands, &commands, &result, err);
     if (status == BF_E_DUPLICATE && result.primary_key) {
         bf_err_prefix(err, "an offset was applied already: ");
         return BF_E_FENCED;
@@ -453,6 +487,13 @@ static bf_status_t name_conflicts(bf_store_t *store, const commit_work_t *work,
 
 /* --- commit --- */
 
+static void keep_keys(const commit_work_t *work)
+{
+    for (size_t i = 0; i < work->new_count; i++) {
+        bf_instance_set_store_key(work->dirty[i].inst, work->dirty[i].key);
+    }
+}
+
 static void mark_stored(const bf_batch_write_t *batch)
 {
     for (size_t i = 0; i < batch->instance_count; i++) {
@@ -507,9 +548,11 @@ bf_status_t bf_store_commit(bf_store_t *store, const bf_batch_write_t *batch,
         status = collect_dirty(store, &work, &failure);
     }
     if (status == BF_OK) {
+        work.id_step = store->db->id_step;
         status = write_batch(store, &work, report, &failure);
     }
     if (status == BF_OK) {
+        keep_keys(&work);
         mark_stored(batch);
     } else {
         (void)bf_err_set(err, status, "%s",

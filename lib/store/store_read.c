@@ -20,19 +20,19 @@
 static void read_instance_row(const bf_stmt_t *stmt, bf_instance_row_t *ret)
 {
     *ret = (bf_instance_row_t){
-        .instant_id = bf_stmt_cstr(stmt, 0),
-        .graph = bf_stmt_text(stmt, 1),
-        .states = bf_stmt_text(stmt, 2),
-        .vars = bf_stmt_text(stmt, 3),
-        .tasks = bf_stmt_text(stmt, 4),
-        .rev = (int32_t)bf_stmt_i64(stmt, 5),
-        .status = (int32_t)bf_stmt_i64(stmt, 7),
-        .seq = (int32_t)bf_stmt_i64(stmt, 8),
-        .partition_no = (int32_t)bf_stmt_i64(stmt, 9),
-        .creator = bf_stmt_cstr(stmt, 10),
-        .create_time_ms = bf_stmt_time(stmt, 11),
-        .updater = bf_stmt_cstr(stmt, 12),
-        .update_time_ms = bf_stmt_time(stmt, 13),
+        .instant_id = bf_stmt_cstr(stmt, 1),
+        .graph = bf_stmt_text(stmt, 2),
+        .states = bf_stmt_text(stmt, 3),
+        .vars = bf_stmt_text(stmt, 4),
+        .tasks = bf_stmt_text(stmt, 5),
+        .rev = (int32_t)bf_stmt_i64(stmt, 6),
+        .status = (int32_t)bf_stmt_i64(stmt, 8),
+        .seq = (int32_t)bf_stmt_i64(stmt, 9),
+        .partition_no = (int32_t)bf_stmt_i64(stmt, 10),
+        .creator = bf_stmt_cstr(stmt, 11),
+        .create_time_ms = bf_stmt_time(stmt, 12),
+        .updater = bf_stmt_cstr(stmt, 13),
+        .update_time_ms = bf_stmt_time(stmt, 14),
     };
 }
 
@@ -86,6 +86,9 @@ static bf_status_t load_some(bf_store_t *store, const char *const *ids, size_t c
         uintptr_t place = (uintptr_t)bf_map_get_str(places, data.instant_id);
         if (place > 0 && ret[place - 1] == NULL) {
             status = make_instance(&data, &ret[place - 1], err);
+            if (status == BF_OK) {
+                bf_instance_set_store_key(ret[place - 1], bf_stmt_i64(stmt, 0));
+            }
         }
     }
     if (stmt != NULL) {

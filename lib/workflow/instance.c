@@ -378,6 +378,16 @@ int32_t bf_instance_stored_revision(const bf_instance_t *inst)
     return inst->stored_rev;
 }
 
+int64_t bf_instance_store_key(const bf_instance_t *inst)
+{
+    return inst->store_key;
+}
+
+void bf_instance_set_store_key(bf_instance_t *inst, int64_t key)
+{
+    inst->store_key = key;
+}
+
 bool bf_instance_is_dirty(const bf_instance_t *inst)
 {
     return inst->rev != inst->stored_rev;

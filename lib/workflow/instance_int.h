@@ -50,6 +50,7 @@ struct bf_instance {
     int32_t rev;
     int32_t stored_rev;
     int32_t partition_no;
+    int64_t store_key;
     bf_instance_scalars_t now;
     char id[];
 };
