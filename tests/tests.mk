@@ -9,7 +9,8 @@ export STACK_DIR ?= $(CURDIR)/build/stack
 export STACK_CACHE ?= $(CURDIR)/build/cache
 export RESULTS ?= $(CURDIR)/$(BUILD)/results
 
-SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/support/*.c)))
+# c11_threads.c is for the thread tests alone, and they take nothing else from there.
+SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/c11_threads.c,$(sort $(wildcard tests/support/*.c))))
 # The programs of a level, or those that TEST names: $(call programs,level,prefix)
 programs = $(foreach t,$(sort $(wildcard tests/$(1)/$(2)_*.c)),$(if \
              $(TEST),$(if $(filter $(TEST),$(basename $(notdir $(t)))),$(BUILD)/$(t:.c=)),$(BUILD)/$(t:.c=)))
@@ -28,7 +29,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(LIB_A)
 $(BUILD)/tests/component/%: $(BUILD)/obj/tests/component/%.o $(SUPPORT_OBJ) $(LIB_A)
 	$(call link,$(LIBS_TEST))
 
-$(BUILD)/tests/threads/%: $(BUILD)/obj/tests/threads/%.o $(LIB_A)
+$(BUILD)/tests/threads/%: $(BUILD)/obj/tests/threads/%.o $(BUILD)/obj/tests/support/c11_threads.o $(LIB_A)
 	$(call link,$(DEPS_LIBS))
 
 $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIB_A)
