@@ -58,20 +58,38 @@ bf_status_t bf_num_parse_range(const char *text, size_t len, int64_t min, int64_
     return BF_OK;
 }
 
+/* The program that embeds us may have set a locale with another decimal point. */
+static char decimal_point(void)
+{
+    char text[8];
+    (void)snprintf(text, sizeof(text), "%.1f", 0.5);
+    return text[1];
+}
+
 bf_status_t bf_num_parse_real(const char *text, size_t len, double *ret, bf_err_t *err)
 {
     char buf[512];
-    if (len == 0 || len >= sizeof(buf) || text[0] == ' ' || text[0] == '\t') {
+    bool ok = len > 0 && len < sizeof(buf);
+    for (size_t i = 0; ok && i < len; i++) {
+        ok = text[i] && strchr("+-.eE0123456789", text[i]);
+    }
+    if (!ok) {
+        /* strtod would take blanks in front, hexadecimal numbers and names, too. */
         return bf_err_set(err, BF_E_PARSE, "'%.*s' is not a number",
                           (int)(len > 40 ? 40 : len), text);
     }
     memcpy(buf, text, len);
     buf[len] = '\0';
+    char *point = strchr(buf, '.');
+    if (point) {
+        *point = decimal_point();
+    }
     char *end = NULL;
     errno = 0;
     double value = strtod(buf, &end);
     if (*end || end == buf || !isfinite(value)) {
-        return bf_err_set(err, BF_E_PARSE, "'%.40s' is not a number", buf);
+        return bf_err_set(err, BF_E_PARSE, "'%.*s' is not a number",
+                          (int)(len > 40 ? 40 : len), text);
     }
     *ret = value;
     return BF_OK;
@@ -91,6 +109,10 @@ void bf_num_format_real(double value, char ret[BF_NUM_TEXT_MAX])
         if (precision == 17 || strtod(ret, NULL) == value) {
             break;
         }
+    }
+    size_t point = strspn(ret, "+-.eE0123456789");
+    if (ret[point]) {
+        ret[point] = '.';
     }
     if (!strpbrk(ret, ".en")) {
         size_t len = strlen(ret);

@@ -156,9 +156,10 @@ static bf_status_t reserve_journal(bf_vars_t *vars)
     return BF_OK;
 }
 
+/* What a present entry takes; a cleared one is garbage with its name. */
 static size_t entry_bytes(const entry_t *e)
 {
-    return e->name_len + 1U + (e->present ? bf_value_deep_bytes(&e->value) : 0);
+    return e->present ? e->name_len + 1U + bf_value_deep_bytes(&e->value) : 0;
 }
 
 /* Move what is alive into a new arena.  Without memory for that, stay as we are. */
@@ -231,7 +232,6 @@ static entry_t *add_entry(bf_vars_t *vars, const char *name, size_t len, uint32_
     vars->entries[number] =
         (entry_t){.name = copy, .name_len = (uint32_t)len, .hash = hash};
     index_entry(vars, number);
-    vars->live_bytes += len + 1;
     return &vars->entries[number];
 }
 
@@ -242,16 +242,12 @@ static void replace(bf_vars_t *vars, entry_t *e, bool present, bf_value_t value)
         change_t *c = &vars->journal[vars->journal_used++];
         *c = (change_t){(uint32_t)(e - vars->entries), e->present, e->value};
     }
-    if (e->present) {
-        vars->live_bytes -= bf_value_deep_bytes(&e->value);
-        vars->present--;
-    }
+    vars->live_bytes -= entry_bytes(e);
+    vars->present -= e->present;
     e->present = present;
     e->value = value;
-    if (present) {
-        vars->live_bytes += bf_value_deep_bytes(&value);
-        vars->present++;
-    }
+    vars->live_bytes += entry_bytes(e);
+    vars->present += present;
     vars->changed = true;
     vars->version++;
 }
@@ -411,9 +407,6 @@ void bf_vars_rollback(bf_vars_t *vars)
     /* Names that the transaction brought in go again, so that the order of a later
      * setting does not depend on what was rejected. */
     if (vars->used > vars->used_at_begin) {
-        for (uint32_t i = vars->used_at_begin; i < vars->used; i++) {
-            vars->live_bytes -= vars->entries[i].name_len + 1U;
-        }
         vars->used = vars->used_at_begin;
         rebuild_index(vars);
     }

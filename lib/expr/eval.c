@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bpmflow/assert.h"
+#include "bpmflow/id.h"
 #include "bpmflow/map.h"
 #include "bpmflow/num.h"
 #include "lib/expr/expr_int.h"
@@ -178,10 +179,26 @@ static bf_status_t do_var_dyn(machine_t *m, const bf_instr_t *in)
     return BF_OK;
 }
 
+/* `list.size` and `text.length` as other languages write it. */
+static bool is_size(const bf_name_t *name)
+{
+    return (name->len == 4 && !memcmp(name->text, "size", 4)) ||
+           (name->len == 6 && !memcmp(name->text, "length", 6));
+}
+
 static bf_status_t do_member(machine_t *m, const bf_instr_t *in)
 {
     bf_value_t *value = top(m);
     const bf_name_t *name = &m->vm.code->names[in->arg];
+    bf_value_t holder = *value;
+    if (holder.type == BF_VALUE_LIST && is_size(name)) {
+        *value = bf_value_int(holder.len);
+        return BF_OK;
+    }
+    if (holder.type == BF_VALUE_STRING && is_size(name)) {
+        *value = bf_value_int((int64_t)bf_utf8_length(holder.as.string, holder.len));
+        return bf_vm_charge(&m->vm, holder.len / 64);
+    }
     if (value->type != BF_VALUE_MAP && value->type != BF_VALUE_NULL) {
         return bf_vm_fail(&m->vm, "a %s has no member '%.40s'",
                           bf_value_type_name(value->type), name->text);

@@ -208,9 +208,7 @@ static bf_status_t parse(bf_vm_t *vm, const char *what, const bf_value_t *value,
         *ret = bf_value_int(integer);
         return BF_OK;
     }
-    /* strtod would also read hexadecimal numbers and names. */
-    if (strspn(value->as.string, "+-.eE0123456789") == value->len &&
-        bf_num_parse_real(value->as.string, value->len, &real, NULL) == BF_OK) {
+    if (bf_num_parse_real(value->as.string, value->len, &real, NULL) == BF_OK) {
         *ret = bf_value_real(real);
         return BF_OK;
     }
