@@ -1,0 +1,98 @@
+/*
+ * test_draw.c - drawings: shape, escaping, colours
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpmflow/draw.h"
+
+static const char source[] = "{\"id\":\"a\\\"b\",\"title\":\"T \\\"x\\\"\",\"layout\":["
+                             "{\"id\":\"s\",\"type\":\"start\"},"
+                             "{\"id\":\"t\",\"title\":\"<b>\\\"#1\\\"</b> & "
+                             "`c`\\nline\",\"meta\":{\"actor\":[\"u1\",2]}},"
+                             "{\"id\":\"x\",\"type\":\"exclusive\",\"link\":[{\"nextId\":"
+                             "\"e\",\"when\":\"a == \\\"\\\\\\\"\"},"
+                             "{\"nextId\":\"t\",\"title\":\"back|\"}]},"
+                             "{\"id\":\"e\",\"type\":\"end\"}]}";
+
+static bf_graph_t *load(const char *text)
+{
+    bf_graph_t *graph = NULL;
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_graph_load_text(text, strlen(text), NULL, NULL, &graph, &err), BF_OK,
+                 "%s", err.text);
+    return graph;
+}
+
+static int state_of(void *arg, const bf_node_t *node)
+{
+    static const int states[] = {0, 1002, 1001, 1003};
+    (void)arg;
+    return states[node->index];
+}
+
+static char *draw(bf_draw_format_t format, bf_draw_state_fn state)
+{
+    bf_graph_t *graph = load(source);
+    bf_str_t str;
+    bf_err_t err = BF_ERR_INIT;
+    bf_str_init(&str, 0);
+    cr_assert_eq(bf_draw(graph, format, state, NULL, &str, &err), BF_OK, "%s", err.text);
+    bf_graph_unref(graph);
+    return bf_str_take(&str, NULL);
+}
+
+Test(draw, mermaid__escapes_labels_and_names_nodes_itself)
+{
+    char *text = draw(BF_DRAW_MERMAID, NULL);
+    cr_expect_str_eq(
+        text, "---\ntitle: \"T \\\"x\\\"\"\n---\nflowchart TD\n"
+              "    n0([\"s\"])\n"
+              "    n1[\"#lt;b#gt;#quot;#35;1#quot;#lt;/b#gt; #amp; #96;c#96;<br/>line"
+              "<br/>u1, 2\"]\n"
+              "    n2{\"× x\"}\n"
+              "    n3(((\"e\")))\n"
+              "    n0 --> n1\n"
+              "    n1 --> n2\n"
+              "    n2 -->|\"a == #quot;\\#quot;\"| n3\n"
+              "    n2 -->|\"back|\"| n1\n");
+    free(text);
+}
+
+Test(draw, mermaid__colours_states)
+{
+    char *text = draw(BF_DRAW_MERMAID, state_of);
+    cr_expect_not_null(strstr(text, "n0([\"s\"])\n"));
+    cr_expect_not_null(strstr(text, "\"]:::completed\n"));
+    cr_expect_not_null(strstr(text, "n2{\"× x\"}:::waiting\n"));
+    cr_expect_not_null(strstr(text, "n3(((\"e\"))):::terminated\n"));
+    cr_expect_not_null(strstr(text, "classDef waiting "));
+    free(text);
+}
+
+Test(draw, dot__escapes_labels)
+{
+    char *text = draw(BF_DRAW_DOT, state_of);
+    cr_expect_not_null(strstr(text, "digraph \"a\\\"b\" {"));
+    cr_expect_not_null(strstr(text, "label=\"T \\\"x\\\"\";"));
+    cr_expect_not_null(
+        strstr(text, "label=\"<b>\\\"#1\\\"</b> & `c`\\nline\\nu1, 2\"];"));
+    cr_expect_not_null(strstr(text, "n2 -> n3 [label=\"a == \\\"\\\\\\\"\"];"));
+    cr_expect_not_null(strstr(text, "n0 [shape=circle label=\"s\"];"));
+    cr_expect_not_null(strstr(text, "n2 [shape=diamond fillcolor=\"#fff3bf\""));
+    free(text);
+}
+
+Test(draw, draw__says_when_it_gets_too_long)
+{
+    bf_graph_t *graph = load(source);
+    bf_str_t str;
+    bf_err_t err = BF_ERR_INIT;
+    bf_str_init(&str, 20);
+    cr_expect_eq(bf_draw(graph, BF_DRAW_DOT, NULL, NULL, &str, &err), BF_E_LIMIT);
+    bf_str_fini(&str);
+    bf_graph_unref(graph);
+}
