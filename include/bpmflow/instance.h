@@ -54,7 +54,9 @@ typedef struct bf_text {
 /* One row of bpm_flow_repository. Texts are borrowed. */
 typedef struct bf_instance_row {
     const char *instant_id;
-    bf_text_t graph;  /* {"id":...,"version":...,"hash":...} or a whole definition */
+    /* {"id":...,"version":...,"hash":...} or a whole definition; written as NULL when the
+     * row holds a whole definition that is still the one: the store keeps it then */
+    bf_text_t graph;
     bf_text_t states; /* JSON object */
     bf_text_t vars;   /* JSON object */
     bf_text_t tasks;  /* JSON, aggregate of the approval module; NULL when unused */
@@ -164,7 +166,8 @@ int32_t bf_instance_stored_revision(const bf_instance_t *inst);
 bool bf_instance_is_dirty(const bf_instance_t *inst);
 /** The row has been written with the current revision. */
 void bf_instance_mark_stored(bf_instance_t *inst);
-/** A number that the store finds the row by; 0 = not known. The instance only keeps it. */
+/** A number that the store finds the row by; 0 = not known. The instance only keeps it.
+ */
 int64_t bf_instance_store_key(const bf_instance_t *inst);
 void bf_instance_set_store_key(bf_instance_t *inst, int64_t key);
 /** Memory held, bytes. */

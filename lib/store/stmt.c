@@ -128,6 +128,10 @@ static void time_of_ms(int64_t wall_ms, MYSQL_TIME *ret)
 
 void bf_params_put_time(bf_params_t *params, int64_t wall_ms)
 {
+    if (wall_ms == 0) {
+        put_null(params, MYSQL_TYPE_DATETIME);
+        return;
+    }
     if (wall_ms != params->last_ms || params->last_time.year == 0) {
         time_of_ms(wall_ms, &params->last_time);
         params->last_ms = wall_ms;

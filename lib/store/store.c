@@ -23,9 +23,13 @@
  * revision, since rev is the last column that is set (both servers set from left to
  * right).  The ID is compared too, since the row is found by its number where that is
  * known: a number that is wrong is a conflict then, and never somebody else's row. */
-#define SET_IF_OURS(column)                                                              \
-    column " = IF(rev = VALUES(prev_rev) AND instant_id = VALUES(instant_id), "          \
-           "VALUES(" column "), " column ")"
+#define IF_OURS(column, value)                                                           \
+    column " = IF(rev = VALUES(prev_rev) AND instant_id = VALUES(instant_id), " value    \
+           ", " column ")"
+#define SET_IF_OURS(column) IF_OURS(column, "VALUES(" column ")")
+/* What is NULL in the new row stays as it is, or is set once. */
+#define SET_IF_GIVEN(column) IF_OURS(column, "COALESCE(VALUES(" column "), " column ")")
+#define SET_ONCE(column)     IF_OURS(column, "COALESCE(" column ", VALUES(" column "))")
 
 static const char instance_columns[] = "id, instant_id, graph, states, vars, tasks, rev, "
                                        "prev_rev, status, seq, partition_no, "
@@ -136,16 +140,22 @@ static bool write_bulk_texts(bf_store_t *store)
         .tail = "",
         .columns = 15,
     };
-    store->update_instances = (bf_bulk_t){
-        .what = "changed instances",
-        .head = store->insert_instances.head,
-        .tail =
-            " ON DUPLICATE KEY UPDATE " SET_IF_OURS("graph") ", " SET_IF_OURS("states") ", " SET_IF_OURS("vars") ", " SET_IF_OURS("tasks") ", " SET_IF_OURS("prev_rev") ", " SET_IF_OURS("status") ", " SET_IF_OURS(
-                "seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS("creator") ","
-                                                                                    " " SET_IF_OURS("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
-                                                                                        "update_time") ", " SET_IF_OURS("rev"),
-        .columns = 15,
-    };
+    store->update_instances =
+        (bf_bulk_t){
+            .what = "changed instances",
+            .head = store->insert_instances.head,
+            .tail =
+                " ON DUPLICATE KEY UPDATE " SET_IF_GIVEN(
+                    "graph") ", " SET_IF_OURS("state"
+                                              "s") ", " SET_IF_OURS("vars") ","
+                                                                            " " SET_IF_OURS("tasks") ", " SET_IF_OURS("prev_rev") ", " SET_IF_OURS("status") ", " SET_IF_OURS("seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS("creator") ","
+                                                                                                                                                                                                                                                  " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
+                                                                                                                                                                                                                                                      "upda"
+                                                                                                                                                                                                                                                      "te_"
+                                                                                                                                                                                                                                                      "tim"
+                                                                                                                                                                                                                                                      "e") ", " SET_IF_OURS("rev"),
+            .columns = 15,
+        };
     store->insert_history = (bf_bulk_t){
         .what = "history rows",
         .head = bf_arena_printf(arena, "INSERT INTO %s (%s) VALUES ", store->tables.task,

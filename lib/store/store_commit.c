@@ -35,6 +35,7 @@ typedef struct dirty {
     bf_instance_row_t row;
     int32_t stored_rev; /* 0 = there is no row yet */
     int64_t key;        /* number of the row; 0 = not known */
+    bool unstamped;     /* the instance itself names no update time */
 } dirty_t;
 
 typedef struct commit_work {
@@ -139,9 +140,21 @@ static int compare_dirty(const void *a, const void *b)
     return strcmp(x->row.instant_id, y->row.instant_id);
 }
 
+/* Changes that no command made (the library's own state_put) name no time. */
+static void stamp(bf_instance_row_t *row, bool is_new, int64_t now_ms)
+{
+    if (row->update_time_ms == 0) {
+        row->update_time_ms = now_ms;
+    }
+    if (row->create_time_ms == 0 && is_new) {
+        row->create_time_ms = now_ms;
+    }
+}
+
 static bf_status_t collect_dirty(bf_store_t *store, commit_work_t *work, bf_err_t *err)
 {
     const bf_batch_write_t *batch = work->batch;
+    int64_t now_ms = bf_clock_wall_ms();
     work->dirty =
         bf_arena_calloc(&store->batch, batch->instance_count + 1, sizeof(dirty_t));
     if (work->dirty == NULL) {
@@ -164,6 +177,8 @@ static bf_status_t collect_dirty(bf_store_t *store, commit_work_t *work, bf_err_
         if (status != BF_OK) {
             return bf_err_set(err, status, "writing instance %s", bf_instance_id(inst));
         }
+        dirty->unstamped = dirty->row.update_time_ms == 0;
+        stamp(&dirty->row, dirty->stored_rev == 0, now_ms);
     }
     qsort(work->dirty, work->count, sizeof(dirty_t), compare_dirty);
     return BF_OK;
@@ -577,10 +592,11 @@ static void count_written(void *arg, const bf_stmt_t *row)
     for (size_t i = 0; i < count->work->count; i++) {
         const dirty_t *dirty = &count->work->dirty[i];
         if (strcmp(dirty->row.instant_id, id) == 0) {
-            bool same = bf_stmt_i64(row, 1) == dirty->row.rev &&
-                        bf_stmt_i64(row, 2) == dirty->stored_rev &&
-                        strcmp(bf_stmt_cstr(row, 3), dirty->row.updater) == 0 &&
-                        bf_stmt_time(row, 4) == dirty->row.update_time_ms;
+            bool same =
+                bf_stmt_i64(row, 1) == dirty->row.rev &&
+                bf_stmt_i64(row, 2) == dirty->stored_rev &&
+                strcmp(bf_stmt_cstr(row, 3), dirty->row.updater) == 0 &&
+                (dirty->unstamped || bf_stmt_time(row, 4) == dirty->row.update_time_ms);
             count->written += same ? 1 : 0;
             return;
         }

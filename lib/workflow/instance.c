@@ -210,6 +210,7 @@ bf_status_t bf_instance_pin_graph(bf_instance_t *inst, const bf_graph_t *graph)
         return BF_E_NOMEM;
     }
     inst->now.graph_version = graph->version;
+    inst->now.graph_in_full = false;
     live->changed = true;
     return BF_OK;
 }

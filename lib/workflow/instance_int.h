@@ -25,6 +25,7 @@ typedef struct bf_instance_texts {
 typedef struct bf_instance_scalars {
     int32_t seq;
     int32_t graph_version;
+    bool graph_in_full; /* the row holds the whole definition of the pinned graph */
     bf_instance_status_t status;
     int64_t create_time_ms;
     int64_t update_time_ms;

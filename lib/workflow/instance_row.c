@@ -100,7 +100,7 @@ static bf_status_t write_columns(const bf_instance_t *inst, bf_arena_t *arena,
 {
     const bf_instance_texts_t *texts = &inst->live->texts;
     bf_status_t rc = BF_OK;
-    if (*texts->graph_id) {
+    if (*texts->graph_id && !inst->now.graph_in_full) {
         write_graph(inst, str);
         rc = take_text(arena, str, &row->graph);
     }
@@ -266,10 +266,11 @@ static bf_status_t read_vars(bf_instance_live_t *live, bf_arena_t *arena, bf_tex
 
 /* The reference, or a whole definition: both have an ID and may have a version. */
 static bf_status_t read_graph(bf_instance_live_t *live, bf_arena_t *arena, bf_text_t text,
-                              int32_t *ret_version, bf_err_t *err)
+                              int32_t *ret_version, bool *ret_full, bf_err_t *err)
 {
     bf_value_t map;
     *ret_version = 0;
+    *ret_full = false;
     bf_status_t rc = parse_column(arena, "graph", text, &map, err);
     if (rc != BF_OK || !map.len) {
         return rc;
@@ -284,6 +285,7 @@ static bf_status_t read_graph(bf_instance_live_t *live, bf_arena_t *arena, bf_te
                           id ? "\"version\" is not a positive integer" : "no \"id\"");
     }
     *ret_version = version ? (int32_t)version->as.integer : 1;
+    *ret_full = bf_value_get_str(&map, "layout") || bf_value_get_str(&map, "nodes");
     live->texts.graph_id = bf_arena_strdup(&live->mem, id);
     live->texts.graph_hash = bf_arena_strdup(&live->mem, hash ? hash : "");
     return live->texts.graph_id && live->texts.graph_hash
@@ -342,12 +344,13 @@ bf_status_t bf_instance_load_row(bf_instance_t *inst, const bf_instance_row_t *r
     BF_ASSERT(!inst->live || !inst->live->in_transaction);
     bf_instance_scalars_t now = {0};
     int32_t version = 0;
+    bool full = false;
     bf_arena_t arena;
     bf_arena_init(&arena, 0);
     bf_instance_live_t *live = bf_instance_live_new();
     bf_status_t rc = live ? BF_OK : bf_err_nomem(err, "instance");
     if (rc == BF_OK) {
-        rc = read_graph(live, &arena, row->graph, &version, err);
+        rc = read_graph(live, &arena, row->graph, &version, &full, err);
     }
     if (rc == BF_OK) {
         rc = read_numbers(row, version, &now, err);
@@ -373,6 +376,7 @@ bf_status_t bf_instance_load_row(bf_instance_t *inst, const bf_instance_row_t *r
     inst->pack_len = 0;
     inst->live = live;
     inst->now = now;
+    inst->now.graph_in_full = full;
     inst->rev = row->rev;
     inst->stored_rev = row->rev;
     inst->partition_no = row->partition_no;
