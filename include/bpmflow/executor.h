@@ -45,7 +45,8 @@ bf_guard_t bf_executor_guard(const bf_executor_t *executor);
 void bf_executor_set_max_steps(bf_executor_t *executor, int64_t max_steps);
 void bf_executor_set_thread_safe(bf_executor_t *executor, bool thread_safe);
 
-/* A receiver of the history rows of a submit (the seed's TaskRecorder). */
+/* A receiver of the history rows of a submit (the seed's TaskRecorder). Called before the
+ * repository is told of the change, so that it can write both in one transaction. */
 typedef bf_status_t (*bf_recorder_fn)(void *arg, const bf_history_t *row, bf_err_t *err);
 void bf_executor_set_recorder(bf_executor_t *executor, bf_recorder_fn recorder,
                               void *arg);

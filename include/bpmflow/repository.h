@@ -16,8 +16,9 @@ typedef struct bf_repository bf_repository_t;
 
 typedef struct bf_repository_ops {
     /* The instance; created empty when it does not exist, and open (see
-     * bf_instance_open()). Borrowed: valid until evict, or until the repository is
-     * freed. Errors: BF_E_NOMEM, BF_E_INVALID (row), BF_E_STORE*. */
+     * bf_instance_open()). Borrowed: valid until evict, until the repository is
+     * freed, and where the repository is bounded until the next open of another one.
+     * Errors: BF_E_NOMEM, BF_E_INVALID (row), BF_E_STORE*. */
     bf_status_t (*open)(bf_repository_t *repo, const char *instance_id,
                         bf_instance_t **ret, bf_err_t *err);
     /* Called after each committed change of the instance: write-through repositories

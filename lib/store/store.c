@@ -120,6 +120,10 @@ static void drop_statements(bf_store_t *store)
         store->stmts[i] = NULL;
     }
     bf_stmt_close(store->scan_applied);
+    bf_stmt_close(store->insert_snapshot);
+    bf_stmt_close(store->update_snapshot);
+    store->insert_snapshot = NULL;
+    store->update_snapshot = NULL;
     bf_stmt_close(store->scan_one);
     bf_stmt_close(store->scan_all);
     store->scan_applied = NULL;
@@ -140,22 +144,23 @@ static bool write_bulk_texts(bf_store_t *store)
         .tail = "",
         .columns = 15,
     };
-    store->update_instances =
-        (bf_bulk_t){
-            .what = "changed instances",
-            .head = store->insert_instances.head,
-            .tail =
-                " ON DUPLICATE KEY UPDATE " SET_IF_GIVEN(
-                    "graph") ", " SET_IF_OURS("state"
-                                              "s") ", " SET_IF_OURS("vars") ","
-                                                                            " " SET_IF_OURS("tasks") ", " SET_IF_OURS("prev_rev") ", " SET_IF_OURS("status") ", " SET_IF_OURS("seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS("creator") ","
-                                                                                                                                                                                                                                                  " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
-                                                                                                                                                                                                                                                      "upda"
-                                                                                                                                                                                                                                                      "te_"
-                                                                                                                                                                                                                                                      "tim"
-                                                                                                                                                                                                                                                      "e") ", " SET_IF_OURS("rev"),
-            .columns = 15,
-        };
+    store->update_instances = (bf_bulk_t){
+        .what = "changed instances",
+        .head = store->insert_instances.head,
+        .tail = " ON DUPLICATE KEY UPDATE " SET_IF_GIVEN("graph") ", " SET_IF_OURS(
+            "state"
+            "s") ", " SET_IF_OURS("vars") ","
+                                          " " SET_IF_OURS("tasks") ", " SET_IF_OURS("prev"
+                                                                                    "_re"
+                                                                                    "v") ", " SET_IF_OURS("status") ", " SET_IF_OURS("seq") ", " SET_IF_OURS(
+                                              "partition_no") ", " SET_IF_OURS("creator") ","
+                                                                                          " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
+                                                                                              "upda"
+                                                                                              "te_"
+                                                                                              "tim"
+                                                                                              "e") ", " SET_IF_OURS("rev"),
+        .columns = 15,
+    };
     store->insert_history = (bf_bulk_t){
         .what = "history rows",
         .head = bf_arena_printf(arena, "INSERT INTO %s (%s) VALUES ", store->tables.task,
@@ -222,6 +227,16 @@ static bool write_list_texts(bf_store_t *store)
         "t.status, t.form_id, t.variables, t.message, t.instance_state, t.command_id, "
         "t.creator, t.create_time",
         store->tables.task);
+    store->insert_snapshot_sql = bf_arena_printf(
+        arena,
+        "INSERT INTO %s (instant_id, graph, states, vars, rev, create_time, update_time) "
+        "VALUES (?, ?, '{}', COALESCE(?, '{}'), 1, ?, ?)",
+        repository);
+    store->update_snapshot_sql = bf_arena_printf(
+        arena,
+        "UPDATE %s SET graph = COALESCE(?, graph), vars = COALESCE(?, vars), "
+        "prev_rev = rev, rev = rev + 1, update_time = ? WHERE instant_id = ? AND rev = ?",
+        repository);
     store->scan_one_sql = bf_arena_printf(
         arena, "SELECT %s FROM %s WHERE flow_ins_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         history_columns, store->tables.task);
@@ -233,7 +248,8 @@ static bool write_list_texts(bf_store_t *store)
         history_columns, store->tables.task);
     return store->load_instances.head != NULL && store->read_revisions.head != NULL &&
            store->scan_applied_sql != NULL && store->scan_one_sql != NULL &&
-           store->scan_all_sql != NULL;
+           store->scan_all_sql != NULL && store->insert_snapshot_sql != NULL &&
+           store->update_snapshot_sql != NULL;
 }
 
 static const char *copy_text(bf_store_t *store, const char *text, bool *ok)

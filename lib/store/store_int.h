@@ -103,6 +103,10 @@ struct bf_store {
     bf_stmt_t *scan_applied; /* history of a range of commands */
     bf_stmt_t *scan_one;     /* next page of an instance's history */
     bf_stmt_t *scan_all;     /* next page of all history */
+    bf_stmt_t *insert_snapshot;
+    bf_stmt_t *update_snapshot;
+    const char *insert_snapshot_sql;
+    const char *update_snapshot_sql;
     const char *scan_applied_sql;
     const char *scan_one_sql;
     const char *scan_all_sql;
@@ -132,6 +136,24 @@ void bf_store_rollback(bf_store_t *store);
 bf_status_t bf_store_lock_partition(bf_store_t *store, const char *topic,
                                     int32_t partition_no, bf_partition_row_t *ret,
                                     bf_err_t *err) BF_MUST_USE;
+
+/* The snapshot columns of one instance. */
+typedef struct bf_snapshot {
+    const char *instance_id;
+    int32_t stored_rev; /* revision that the row must have; 0 = there must be none */
+    const char *graph;  /* NULL = as it is */
+    const char *vars;   /* NULL = as it is */
+} bf_snapshot_t;
+
+/** Write them in a transaction of their own; the revision goes up by one.
+ *  BF_E_CONFLICT: the row has another revision; errors of the database. */
+bf_status_t bf_store_write_snapshot(bf_store_t *store, const bf_snapshot_t *snapshot,
+                                    bf_err_t *err) BF_MUST_USE;
+
+/** The row of an instance as it stands; texts live in the arena. BF_E_NOT_FOUND. */
+bf_status_t bf_store_read_row(bf_store_t *store, const char *instance_id,
+                              bf_arena_t *arena, bf_instance_row_t *ret,
+                              bf_err_t *err) BF_MUST_USE;
 
 /** Number under which commands of this partition are kept. */
 bf_status_t bf_store_topic_number(bf_store_t *store, const char *topic,

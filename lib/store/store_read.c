@@ -126,6 +126,45 @@ bf_status_t bf_store_load_instances(bf_store_t *store, const char *const *ids,
     return status;
 }
 
+static bf_status_t copy_row(const bf_stmt_t *stmt, bf_arena_t *arena,
+                            bf_instance_row_t *ret, bf_err_t *err)
+{
+    bool ok = true;
+    read_instance_row(stmt, ret);
+    ret->instant_id = bf_stmt_dup(stmt, 1, arena, &ok);
+    ret->graph.data = bf_stmt_dup(stmt, 2, arena, &ok);
+    ret->states.data = bf_stmt_dup(stmt, 3, arena, &ok);
+    ret->vars.data = bf_stmt_dup(stmt, 4, arena, &ok);
+    ret->tasks.data = bf_stmt_dup(stmt, 5, arena, &ok);
+    ret->creator = bf_stmt_dup(stmt, 11, arena, &ok);
+    ret->updater = bf_stmt_dup(stmt, 13, arena, &ok);
+    return ok ? BF_OK : bf_err_nomem(err, "reading an instance");
+}
+
+bf_status_t bf_store_read_row(bf_store_t *store, const char *instance_id,
+                              bf_arena_t *arena, bf_instance_row_t *ret, bf_err_t *err)
+{
+    bf_stmt_t *stmt = NULL;
+    bool row = false;
+    bf_status_t status = bf_store_check_connected(store, err);
+    if (status == BF_OK) {
+        status = select_ids(store, &store->load_instances, &instance_id, 1, &stmt, err);
+    }
+    if (status == BF_OK) {
+        status = bf_stmt_next(stmt, &row, err);
+    }
+    if (status == BF_OK && !row) {
+        status = bf_err_set(err, BF_E_NOT_FOUND, "there is no instance %s", instance_id);
+    }
+    if (status == BF_OK) {
+        status = copy_row(stmt, arena, ret, err);
+    }
+    if (stmt != NULL) {
+        bf_stmt_end(stmt);
+    }
+    return status;
+}
+
 /* --- outcomes of commands --- */
 
 /* The columns of an outcome from `first` on: instant_id, command_id, command, code,
