@@ -77,8 +77,9 @@ COMPONENT_SERVICES ?= mariadb kafka
 check-component: all $(COMPONENT_TESTS) ## Component tests on a private MariaDB and Kafka
 	@tests/run/with-stack component $(COMPONENT_SERVICES) -- tests/run/programs --jobs 1 --timeout 600 component $(COMPONENT_TESTS)
 
-STORE_TESTS ?= $(filter $(BUILD)/tests/component/test_store%,$(COMPONENT_TESTS))
-check-mysql: all $(COMPONENT_TESTS) ## The store's component tests once more, on Oracle MySQL
+# Component tests that depend on nothing but the database.
+STORE_TESTS := $(foreach name,store db migrate mysql,$(filter $(BUILD)/tests/component/test_$(name)%,$(COMPONENT_TESTS)))
+check-mysql: all $(STORE_TESTS) ## The store's component tests once more, on Oracle MySQL
 	@tests/run/with-stack --mysql-for-mariadb mysql mysql -- tests/run/programs --jobs 1 --timeout 600 mysql $(STORE_TESTS)
 
 check-system: all $(TEST_TOOLS) ## System tests: worker processes on real Kafka, MariaDB and MySQL (TEST=name)
