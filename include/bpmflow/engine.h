@@ -203,6 +203,12 @@ bf_engine_t *bf_exchanger_engine(bf_exchanger_t *ex);
 bf_arena_t *bf_exchanger_arena(bf_exchanger_t *ex);
 /** Root graph of the evaluation. */
 bf_graph_t *bf_exchanger_graph(bf_exchanger_t *ex);
+/** Graph that is being walked now: the root graph or a called one. */
+bf_graph_t *bf_exchanger_current_graph(bf_exchanger_t *ex);
+/** Visit in the log of the node that is being run; BF_LOG_NONE without a log. */
+uint32_t bf_exchanger_log_visit(const bf_exchanger_t *ex);
+/** True between bf_exchanger_call() and the return from handle_task. */
+bool bf_exchanger_is_calling(const bf_exchanger_t *ex);
 /** 1 for the first visit of this node in this walk, 2 for the second, ... */
 uint32_t bf_exchanger_visit(bf_exchanger_t *ex, const bf_node_t *node);
 void bf_exchanger_stop(bf_exchanger_t *ex);

@@ -606,6 +606,21 @@ bf_graph_t *bf_exchanger_graph(bf_exchanger_t *ex)
     return ex->graph;
 }
 
+bf_graph_t *bf_exchanger_current_graph(bf_exchanger_t *ex)
+{
+    return ex->frame->usage->graph;
+}
+
+uint32_t bf_exchanger_log_visit(const bf_exchanger_t *ex)
+{
+    return ex->at;
+}
+
+bool bf_exchanger_is_calling(const bf_exchanger_t *ex)
+{
+    return ex->call != NULL;
+}
+
 uint32_t bf_exchanger_visit(bf_exchanger_t *ex, const bf_node_t *node)
 {
     const bf_usage_t *u = ex->frame->usage;

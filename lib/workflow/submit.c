@@ -1,0 +1,508 @@
+/*
+ * submit.c - guard, forward, terminate, restart (rules 123-136, 150, 151)
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "lib/workflow/executor_int.h"
+
+/* --- small things --- */
+
+const bf_node_t *bf_step_target(const bf_step_t *step)
+{
+    return step->submit->target ? step->submit->target : step->submit->node;
+}
+
+bf_status_t bf_step_put_state(const bf_step_t *step, const bf_node_t *node,
+                              uint32_t round, bf_task_state_t state, bf_err_t *err)
+{
+    const char *key = bf_flow_key(step->scope->arena, node, round);
+    bf_status_t rc =
+        key ? bf_instance_state_put(step->scope->inst, key, state) : BF_E_NOMEM;
+    return rc == BF_OK ? BF_OK : bf_err_nomem(err, "state of a node");
+}
+
+bf_status_t bf_step_remove_state(const bf_step_t *step, const bf_node_t *node,
+                                 uint32_t round, bf_err_t *err)
+{
+    const char *key = bf_flow_key(step->scope->arena, node, round);
+    bf_status_t rc = key ? bf_instance_state_remove(step->scope->inst, key) : BF_E_NOMEM;
+    return rc == BF_OK ? BF_OK : bf_err_nomem(err, "state of a node");
+}
+
+static bf_task_state_t state_of(const bf_step_t *step, const bf_node_t *node,
+                                uint32_t round)
+{
+    const char *key = bf_flow_key(step->scope->arena, node, round);
+    return key ? bf_instance_state(step->scope->inst, key) : BF_TASK_UNKNOWN;
+}
+
+bf_status_t bf_step_add_target(bf_step_t *step, const bf_task_t *task, bf_err_t *err)
+{
+    bf_submit_result_t *result = step->result;
+    size_t count = result->target_count;
+    bf_task_t *targets = bf_arena_calloc(step->scope->arena, count + 1, sizeof(*targets));
+    if (!targets) {
+        return bf_err_nomem(err, "targets of a step");
+    }
+    if (count) {
+        memcpy(targets, result->targets, count * sizeof(*targets));
+    }
+    targets[count] = *task;
+    result->targets = targets;
+    result->target_count = count + 1;
+    return BF_OK;
+}
+
+static bf_status_t add_itself(bf_step_t *step, bf_task_state_t state, bf_err_t *err)
+{
+    bf_task_t task = {step->submit->node, state, step->round};
+    return bf_step_add_target(step, &task, err);
+}
+
+void bf_step_show(const bf_step_t *step)
+{
+    bf_flow_t flow;
+    bf_err_t ignored = BF_ERR_INIT;
+    bf_status_t rc = bf_flow_walk(&flow, step->executor, step->scope, BF_INTENT_FIND,
+                                  false, &ignored);
+    (void)rc; /* the step itself has succeeded */
+}
+
+/* --- the guard --- */
+
+static bf_status_t check_status(const bf_step_t *step, bf_err_t *err)
+{
+    bf_instance_status_t status = bf_instance_status(step->scope->inst);
+    const char *id = bf_instance_id(step->scope->inst);
+    switch (status) {
+    case BF_INSTANCE_RUNNING:
+        return BF_OK;
+    case BF_INSTANCE_COMPLETED:
+        return step->guard == BF_GUARD_NONE
+                   ? BF_OK
+                   : bf_executor_refuse(
+                         step->executor, BF_CODE_INSTANCE_COMPLETED, err,
+                         "instance \"%s\" is completed; only restart is accepted", id);
+    case BF_INSTANCE_SUSPENDED:
+        return bf_executor_refuse(step->executor, BF_CODE_INSTANCE_SUSPENDED, err,
+                                  "instance \"%s\" is suspended; resume it first", id);
+    case BF_INSTANCE_TERMINATED:
+    case BF_INSTANCE_WITHDRAWN:
+        break;
+    }
+    return bf_executor_refuse(step->executor, BF_CODE_INSTANCE_TERMINATED, err,
+                              "instance \"%s\" is %s; only restart is accepted", id,
+                              bf_instance_status_name(status));
+}
+
+static const bf_found_t *find_open(const bf_flow_t *flow, const bf_node_t *node,
+                                   uint32_t round)
+{
+    for (size_t i = 0; i < flow->found_count; i++) {
+        const bf_found_t *found = &flow->found[i];
+        if (found->task.node == node && (!round || found->task.round == round)) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+/* In the original's form of a jump the node is the target: any task of the caller counts
+ * as the current one. */
+static const bf_found_t *find_any_of_caller(const bf_flow_t *flow)
+{
+    for (size_t i = 0; i < flow->found_count; i++) {
+        if (flow->found[i].task.state == BF_TASK_WAITING) {
+            return &flow->found[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_jump(const bf_step_t *step)
+{
+    return step->submit->action == BF_ACTION_BACK_JUMP ||
+           step->submit->action == BF_ACTION_FORWARD_JUMP;
+}
+
+/* The task must be current and operable by the caller. */
+static bf_status_t guard_strictly(bf_step_t *step, bf_err_t *err)
+{
+    const bf_submit_t *submit = step->submit;
+    bf_flow_init(&step->flow, step->executor, step->scope, BF_INTENT_START);
+    step->flow.held = submit->node;
+    step->flow.is_hidden = true;
+    bf_status_t rc = bf_flow_run(&step->flow, step->scope->graph, true, err);
+    if (rc != BF_OK) {
+        return rc;
+    }
+    bool any = is_jump(step) && !submit->target;
+    const bf_found_t *found = any ? find_any_of_caller(&step->flow)
+                                  : find_open(&step->flow, submit->node, submit->round);
+    if (!found && any) {
+        return bf_executor_refuse(step->executor, BF_CODE_NOT_OPERABLE, err,
+                                  "no current task is operable by the caller");
+    }
+    if (!found) {
+        return bf_executor_refuse(step->executor, BF_CODE_NOT_WAITING, err,
+                                  "task \"%s\" of graph \"%s\" is not current",
+                                  submit->node->id, submit->node->graph->id);
+    }
+    if (found->task.state != BF_TASK_WAITING) {
+        return bf_executor_refuse(
+            step->executor, BF_CODE_NOT_OPERABLE, err,
+            "task \"%s\" of graph \"%s\" is not operable by the caller", submit->node->id,
+            submit->node->graph->id);
+    }
+    step->round = found->task.round;
+    step->visit = found->visit;
+    return BF_OK;
+}
+
+/* Without a guard: the round that is open, else the last one that was come to. */
+static bf_status_t choose_round(bf_step_t *step, bf_err_t *err)
+{
+    const bf_node_t *node = step->submit->node;
+    bf_action_t action = step->submit->action;
+    bool needs_log = action == BF_ACTION_BACK || action == BF_ACTION_BACK_JUMP;
+    step->round = step->submit->round ? step->submit->round : 1;
+    if (!needs_log &&
+        (step->submit->round || state_of(step, node, 1) != BF_TASK_COMPLETED)) {
+        return BF_OK;
+    }
+    bf_err_t ignored = BF_ERR_INIT;
+    bf_status_t rc = bf_flow_walk(&step->flow, step->executor, step->scope, BF_INTENT_MAP,
+                                  true, &ignored);
+    if (rc == BF_E_NOMEM) {
+        return bf_err_nomem(err, "walk");
+    }
+    const bf_found_t *found = find_open(&step->flow, node, step->submit->round);
+    step->visit =
+        found ? found->visit : bf_log_find(&step->flow.log, node, step->submit->round);
+    if (step->visit != BF_LOG_NONE) {
+        step->round = step->flow.log.visits[step->visit].round;
+    }
+    return BF_OK;
+}
+
+/* --- forward --- */
+
+bf_status_t bf_step_complete(bf_step_t *step, const bf_node_t *node, uint32_t round,
+                             bf_err_t *err)
+{
+    bf_status_t rc = bf_flow_run_task(step->executor, step->scope, node, err);
+    if (rc != BF_OK) {
+        (void)bf_err_set(err, rc, "%s", bf_status_text(rc));
+        bf_err_prefix(err, "Task handle failed: %s / %s: ", node->graph->id, node->id);
+        return rc;
+    }
+    if (node->type != BF_NODE_ACTIVITY) {
+        /* A gateway decides anew. */
+        rc = bf_step_remove_state(step, node, round, err);
+    }
+    return rc == BF_OK ? bf_step_put_state(step, node, round, BF_TASK_COMPLETED, err)
+                       : rc;
+}
+
+static bool is_gateway(const bf_node_t *node)
+{
+    return node->type == BF_NODE_EXCLUSIVE || node->type == BF_NODE_INCLUSIVE ||
+           node->type == BF_NODE_PARALLEL || node->type == BF_NODE_LOOP;
+}
+
+/* Rules 127, 133: what comes next is walked when a next node is a gateway or automatic.
+ * After gateways only, the first task of all becomes WAITING if it is the caller's; else
+ * the first of the caller's. */
+static bf_intent_t cascade_intent(const bf_step_t *step)
+{
+    const bf_node_t *node = step->submit->node;
+    bf_intent_t intent = BF_INTENT_NONE;
+    for (uint32_t i = 0; i < node->link_count; i++) {
+        const bf_node_t *next = node->links[i]->to;
+        if (is_gateway(next)) {
+            intent = intent == BF_INTENT_NONE ? BF_INTENT_SUBMIT_IF : intent;
+        } else if (bf_flow_is_auto(step->executor, step->scope->ctx, next)) {
+            intent = BF_INTENT_SUBMIT;
+        }
+    }
+    return intent;
+}
+
+/* Does a graph call another one, directly or through others? Calls of graphs may go in
+ * circles: each is looked at once. */
+static bool calls_graph(const bf_engine_t *engine, const bf_graph_t *graph,
+                        const bf_graph_t *called, bf_arena_t *arena)
+{
+    const bf_graph_t **seen = bf_arena_alloc(arena, 64 * sizeof(*seen));
+    size_t count = 0;
+    if (!seen) {
+        return false;
+    }
+    seen[count++] = graph;
+    for (size_t at = 0; at < count; at++) {
+        for (uint32_t i = 0; i < seen[at]->node_count; i++) {
+            const bf_code_ref_t *task = &seen[at]->nodes[i].task;
+            const bf_graph_t *next =
+                task->kind == BF_CODE_GRAPH ? bf_engine_graph(engine, task->name) : NULL;
+            if (next == called) {
+                return true;
+            }
+            bool known = !next || count == 64;
+            for (size_t k = 0; k < count && !known; k++) {
+                known = seen[k] == next;
+            }
+            if (!known) {
+                seen[count++] = next;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whoever works on a called graph by its own ID moves the graph on that calls it
+ * (decision on rule 121). */
+static bf_graph_t *root_of(const bf_step_t *step)
+{
+    const bf_scope_t *scope = step->scope;
+    const char *pinned = bf_instance_graph_id(scope->inst);
+    if (!*pinned || !strcmp(pinned, scope->graph->id)) {
+        return scope->graph;
+    }
+    bf_engine_t *engine = step->executor->engine;
+    bf_graph_t *root =
+        bf_engine_graph_version(engine, pinned, bf_instance_graph_version(scope->inst));
+    return root && calls_graph(engine, root, scope->graph, scope->arena) ? root
+                                                                         : scope->graph;
+}
+
+static bf_status_t add_open_after(bf_step_t *step, const bf_flow_t *flow,
+                                  const bool *after, bf_err_t *err)
+{
+    for (size_t i = 0; i < flow->found_count; i++) {
+        const bf_found_t *found = &flow->found[i];
+        if (found->visit != BF_LOG_NONE && after[found->visit]) {
+            bf_status_t rc = bf_step_add_target(step, &found->task, err);
+            if (rc != BF_OK) {
+                return rc;
+            }
+        }
+    }
+    return BF_OK;
+}
+
+/* Nothing new is open: a join that waits, the END, or nowhere. */
+static bf_status_t add_quiet_target(bf_step_t *step, const bf_flow_t *flow,
+                                    const bool *after, bf_err_t *err)
+{
+    const bf_walk_log_t *log = &flow->log;
+    const bf_node_t *end = NULL;
+    for (uint32_t i = 0; i < log->visit_count; i++) {
+        const bf_log_visit_t *v = &log->visits[i];
+        if (after && after[i] && v->is_open && !v->round) {
+            bf_task_t join = {v->node, BF_TASK_UNKNOWN, 1};
+            return bf_step_add_target(step, &join, err);
+        }
+        end = v->node->type == BF_NODE_END && v->caller == BF_LOG_NONE ? v->node : end;
+    }
+    bf_task_t task = {flow->ended && end ? end : step->submit->node, BF_TASK_COMPLETED,
+                      step->round};
+    return bf_step_add_target(step, &task, err);
+}
+
+/* Where the step has led: what is open after the submitted task, in the walk after it. */
+static bf_status_t set_targets(bf_step_t *step, const bf_flow_t *flow, bf_err_t *err)
+{
+    const bf_walk_log_t *log = &flow->log;
+    uint32_t visit = bf_log_find(log, step->submit->node, step->round);
+    bool *after = NULL;
+    bf_status_t rc = BF_OK;
+    if (visit != BF_LOG_NONE) {
+        after = bf_arena_calloc(step->scope->arena, log->visit_count, sizeof(*after));
+        if (!after || bf_log_mark_after(log, visit, after) != BF_OK) {
+            return bf_err_nomem(err, "targets of a step");
+        }
+        rc = add_open_after(step, flow, after, err);
+    }
+    if (rc == BF_OK && !step->result->target_count) {
+        rc = add_quiet_target(step, flow, after, err);
+    }
+    return rc;
+}
+
+static bf_status_t cascade(bf_step_t *step, bf_intent_t intent, bf_err_t *err)
+{
+    bf_flow_t flow;
+    bf_flow_init(&flow, step->executor, step->scope, intent);
+    flow.is_hidden = intent == BF_INTENT_FIND_NEXT; /* only to see where we are */
+    bf_status_t rc = bf_flow_run(&flow, root_of(step), true, err);
+    if (rc != BF_OK) {
+        bf_err_prefix(err, "Task handle failed: %s / %s: ", step->submit->node->graph->id,
+                      step->submit->node->id);
+        return rc;
+    }
+    bf_flow_set_status(step->scope, flow.ended);
+    return set_targets(step, &flow, err);
+}
+
+/* The common case: one task follows, and nothing needs to be walked. */
+static const bf_node_t *single_next(const bf_step_t *step)
+{
+    const bf_node_t *node = step->submit->node;
+    if (node->link_count != 1 || node->links[0]->when.kind != BF_CODE_NONE) {
+        return NULL;
+    }
+    const bf_node_t *next = node->links[0]->to;
+    bool plain = next->type == BF_NODE_ACTIVITY && next->prev_link_count == 1 &&
+                 next->when.kind == BF_CODE_NONE &&
+                 state_of(step, next, step->round) != BF_TASK_COMPLETED;
+    return plain ? next : NULL;
+}
+
+static bf_status_t forward(bf_step_t *step, bf_err_t *err)
+{
+    bf_status_t rc = bf_step_complete(step, step->submit->node, step->round, err);
+    if (rc != BF_OK) {
+        return rc;
+    }
+    bf_intent_t intent = cascade_intent(step);
+    if (intent != BF_INTENT_NONE) {
+        return cascade(step, intent, err);
+    }
+    const bf_node_t *next = single_next(step);
+    if (!next) {
+        return cascade(step, BF_INTENT_FIND_NEXT, err);
+    }
+    bf_flow_set_status(step->scope, false);
+    bool operable =
+        bf_controller_is_operatable(step->executor->controller, step->scope->ctx, next);
+    bf_task_t task = {next, operable ? BF_TASK_WAITING : BF_TASK_UNKNOWN, step->round};
+    return bf_step_add_target(step, &task, err);
+}
+
+/* --- terminate, restart --- */
+
+static bf_status_t terminate(bf_step_t *step, bf_err_t *err)
+{
+    bf_status_t rc =
+        bf_step_put_state(step, step->submit->node, step->round, BF_TASK_TERMINATED, err);
+    if (rc == BF_OK) {
+        bf_instance_set_status(step->scope->inst, BF_INSTANCE_TERMINATED);
+        rc = add_itself(step, BF_TASK_TERMINATED, err);
+    }
+    return rc;
+}
+
+static bf_status_t restart(bf_step_t *step, bf_err_t *err)
+{
+    if (bf_instance_state_clear(step->scope->inst) != BF_OK) {
+        return bf_err_nomem(err, "restart");
+    }
+    bf_instance_set_status(step->scope->inst, BF_INSTANCE_RUNNING);
+    step->round = 1;
+    bf_flow_t flow;
+    bf_err_t ignored = BF_ERR_INIT; /* where it begins is only told, not needed */
+    bf_flow_init(&flow, step->executor, step->scope, BF_INTENT_FIND_NEXT);
+    flow.is_hidden = true;
+    bf_status_t rc = bf_flow_run(&flow, step->scope->graph, false, &ignored);
+    if (rc == BF_E_NOMEM) {
+        return bf_err_nomem(err, "restart");
+    }
+    for (size_t i = 0; rc == BF_OK && i < flow.found_count; i++) {
+        rc = bf_step_add_target(step, &flow.found[i].task, err);
+        if (rc != BF_OK) {
+            return rc;
+        }
+    }
+    return step->result->target_count ? BF_OK : add_itself(step, BF_TASK_UNKNOWN, err);
+}
+
+/* --- the entry --- */
+
+static bf_status_t apply(bf_step_t *step, bf_err_t *err)
+{
+    switch (step->submit->action) {
+    case BF_ACTION_FORWARD:
+        return forward(step, err);
+    case BF_ACTION_BACK:
+        return bf_step_back(step, err);
+    case BF_ACTION_BACK_JUMP:
+        return bf_step_back_jump(step, err);
+    case BF_ACTION_FORWARD_JUMP:
+        return bf_step_forward_jump(step, err);
+    case BF_ACTION_TERMINATE:
+        return terminate(step, err);
+    case BF_ACTION_RESTART:
+        return restart(step, err);
+    case BF_ACTION_UNKNOWN:
+        break;
+    }
+    return bf_executor_refuse(step->executor, BF_CODE_UNKNOWN_ACTION, err,
+                              "StateOperation is UNKNOWN; there are back, back_jump, "
+                              "forward, forward_jump, terminate and restart");
+}
+
+static bf_status_t admit(bf_step_t *step, bf_err_t *err)
+{
+    if (step->submit->action == BF_ACTION_UNKNOWN ||
+        step->submit->action == BF_ACTION_RESTART) {
+        return BF_OK;
+    }
+    bf_status_t rc = check_status(step, err);
+    if (rc != BF_OK) {
+        return rc;
+    }
+    return step->guard == BF_GUARD_STRICT ? guard_strictly(step, err)
+                                          : choose_round(step, err);
+}
+
+bf_status_t bf_executor_submit_in(bf_executor_t *executor, const bf_scope_t *scope,
+                                  const bf_submit_t *submit, bf_guard_t guard,
+                                  bf_submit_result_t *ret, bf_err_t *err)
+{
+    bf_step_t step = {.executor = executor,
+                      .scope = scope,
+                      .submit = submit,
+                      .guard = guard,
+                      .result = ret,
+                      .visit = BF_LOG_NONE};
+    *ret = (bf_submit_result_t){0};
+    executor->code = BF_CODE_OK;
+    if (!*bf_instance_graph_id(scope->inst) &&
+        bf_instance_pin_graph(scope->inst, scope->graph) != BF_OK) {
+        return bf_err_nomem(err, "graph of an instance");
+    }
+    bf_status_t rc = admit(&step, err);
+    if (rc == BF_OK) {
+        rc = apply(&step, err);
+    }
+    ret->round = step.round ? step.round : 1;
+    return rc;
+}
+
+bf_status_t bf_executor_submit_if_waiting_in(bf_executor_t *executor,
+                                             const bf_scope_t *scope,
+                                             const bf_submit_t *submit, bf_guard_t guard,
+                                             bf_submit_result_t *ret, bf_err_t *err)
+{
+    bf_submit_t filled = *submit;
+    bf_step_t step = {.executor = executor, .scope = scope, .submit = &filled};
+    filled.round = filled.round ? filled.round : 1;
+    while (!submit->round &&
+           state_of(&step, submit->node, filled.round) == BF_TASK_COMPLETED) {
+        filled.round++;
+    }
+    if (state_of(&step, submit->node, filled.round) != BF_TASK_WAITING) {
+        return bf_executor_refuse(executor, BF_CODE_NOT_WAITING, err,
+                                  "task \"%s\" of graph \"%s\" is not waiting",
+                                  submit->node->id, submit->node->graph->id);
+    }
+    if (!bf_controller_is_operatable(executor->controller, scope->ctx, submit->node)) {
+        return bf_executor_refuse(
+            executor, BF_CODE_NOT_OPERABLE, err,
+            "task \"%s\" of graph \"%s\" is not operable by the caller", submit->node->id,
+            submit->node->graph->id);
+    }
+    return bf_executor_submit_in(executor, scope, &filled, guard, ret, err);
+}
