@@ -100,22 +100,20 @@ static bf_status_t add_found(const visit_t *v, bf_task_state_t state, bf_err_t *
 
 /* --- drivers --- */
 
-static bf_status_t find_delegate(bf_flow_t *flow, const bf_graph_t *graph,
-                                 bf_driver_t **ret, bf_err_t *err)
+/* NULL: err says why. */
+static bf_driver_t *delegate_of(bf_flow_t *flow, const bf_graph_t *graph, bf_err_t *err)
 {
     if (flow->delegate_graph != graph) {
-        bf_driver_t *driver = bf_engine_driver(flow->executor->engine, graph->driver);
-        if (!driver) {
-            return bf_err_set(err, BF_E_NOT_FOUND,
-                              "graph %s: No driver found for: '%s'; register it or "
-                              "correct `driver`",
-                              graph->id, graph->driver);
-        }
-        flow->delegate = driver;
-        flow->delegate_graph = graph;
+        flow->delegate = bf_engine_driver(flow->executor->engine, graph->driver);
+        flow->delegate_graph = flow->delegate ? graph : NULL;
     }
-    *ret = flow->delegate;
-    return BF_OK;
+    if (!flow->delegate) {
+        (void)bf_err_set(err, BF_E_NOT_FOUND,
+                         "graph %s: No driver found for: '%s'; register it or correct "
+                         "`driver`",
+                         graph->id, graph->driver);
+    }
+    return flow->delegate;
 }
 
 /* A probe must not act: scripts set what is forgotten, components are left out. */
@@ -126,9 +124,8 @@ static bf_status_t run_delegate(const visit_t *v, bf_err_t *err)
                    ? BF_OK
                    : bf_plain_run_task(v->ex, v->node, err);
     }
-    bf_driver_t *delegate = NULL;
-    bf_status_t rc = find_delegate(v->flow, v->node->graph, &delegate, err);
-    return rc == BF_OK ? bf_driver_run_task(delegate, v->ex, v->node, err) : rc;
+    bf_driver_t *delegate = delegate_of(v->flow, v->node->graph, err);
+    return delegate ? bf_driver_run_task(delegate, v->ex, v->node, err) : BF_E_NOT_FOUND;
 }
 
 /* --- automatic nodes (rules 106, 107) --- */
@@ -366,35 +363,37 @@ static bf_status_t on_node_start(bf_driver_t *driver, bf_exchanger_t *ex,
             rc = bf_context_put(flow->scope->ctx, m->name, m->name_len, &m->value, err);
         }
     }
-    bf_driver_t *delegate = NULL;
-    if (rc == BF_OK) {
-        rc = find_delegate(flow, node->graph, &delegate, err);
+    if (rc != BF_OK) {
+        return rc;
     }
-    if (rc == BF_OK && delegate->ops->on_node_start) {
-        rc = delegate->ops->on_node_start(delegate, ex, node, err);
+    bf_driver_t *delegate = delegate_of(flow, node->graph, err);
+    if (!delegate) {
+        return BF_E_NOT_FOUND;
     }
-    return rc;
+    return delegate->ops->on_node_start
+               ? delegate->ops->on_node_start(delegate, ex, node, err)
+               : BF_OK;
 }
 
 static bf_status_t on_node_end(bf_driver_t *driver, bf_exchanger_t *ex,
                                const bf_node_t *node, bf_err_t *err)
 {
     bf_flow_t *flow = (bf_flow_t *)driver;
-    bf_driver_t *delegate = NULL;
-    bf_status_t rc = find_delegate(flow, node->graph, &delegate, err);
-    if (rc == BF_OK && delegate->ops->on_node_end) {
-        rc = delegate->ops->on_node_end(delegate, ex, node, err);
+    bf_driver_t *delegate = delegate_of(flow, node->graph, err);
+    if (!delegate) {
+        return BF_E_NOT_FOUND;
     }
-    return rc;
+    return delegate->ops->on_node_end
+               ? delegate->ops->on_node_end(delegate, ex, node, err)
+               : BF_OK;
 }
 
 static bf_status_t handle_condition(bf_driver_t *driver, bf_exchanger_t *ex,
                                     const bf_code_ref_t *code, bool *ret, bf_err_t *err)
 {
     bf_flow_t *flow = (bf_flow_t *)driver;
-    bf_driver_t *delegate = NULL;
-    bf_status_t rc = find_delegate(flow, bf_exchanger_current_graph(ex), &delegate, err);
-    return rc == BF_OK ? bf_driver_test(delegate, ex, code, ret, err) : rc;
+    bf_driver_t *delegate = delegate_of(flow, bf_exchanger_current_graph(ex), err);
+    return delegate ? bf_driver_test(delegate, ex, code, ret, err) : BF_E_NOT_FOUND;
 }
 
 static bf_driver_t *driver_for(bf_driver_t *driver, bf_exchanger_t *ex,
@@ -529,12 +528,10 @@ bf_status_t bf_flow_run_task(bf_executor_t *executor, const bf_scope_t *scope,
     }
     bf_flow_t flow;
     bf_flow_init(&flow, executor, scope, BF_INTENT_START);
-    alone_t alone = {.driver = {&ops, ""}, .flow = &flow};
-    bf_status_t rc = find_delegate(&flow, node->graph, &alone.delegate, err);
-    if (rc != BF_OK) {
-        return rc;
-    }
-    return run_at(&flow, &alone.driver, node, err);
+    alone_t alone = {.driver = {&ops, ""},
+                     .flow = &flow,
+                     .delegate = delegate_of(&flow, node->graph, err)};
+    return alone.delegate ? run_at(&flow, &alone.driver, node, err) : BF_E_NOT_FOUND;
 }
 
 bf_status_t bf_flow_run_at(bf_flow_t *flow, const bf_node_t *node, bf_err_t *err)
