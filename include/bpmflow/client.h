@@ -57,7 +57,7 @@ bf_status_t bf_client_poll_reply(bf_client_t *client, int64_t timeout_ms,
  *  appended to ret. BF_E_TIMEOUT: the command may still be carried out. Replies of others
  *  that come meanwhile are dropped. */
 bf_status_t bf_client_call(bf_client_t *client, const char *instance_id,
-                           const char *command_id, const char *json, size_t len,
-                           int64_t timeout_ms, bf_str_t *ret, bf_err_t *err) BF_MUST_USE;
+                           const char *command_id, bf_text_t json, int64_t timeout_ms,
+                           bf_str_t *ret, bf_err_t *err) BF_MUST_USE;
 
 #endif /* BF_CLIENT_H */

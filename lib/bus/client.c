@@ -24,6 +24,7 @@ struct bf_client {
     char *brokers;
     char *command_topic;
     bf_producer_t producer;
+    size_t max_message_bytes;
     bf_reader_t *replies; /* NULL: not read */
 };
 
@@ -96,6 +97,13 @@ bf_status_t bf_client_produce(bf_client_t *client, const bf_message_t *message,
                               bf_err_t *err)
 {
     bf_producer_t *producer = &client->producer;
+    size_t bytes = bf_message_bytes(message);
+    if (bytes > client->max_message_bytes) {
+        return bf_err_set(err, BF_E_LIMIT,
+                          "a message of %zu bytes to the topic '%s'; at most %zu are "
+                          "allowed (message.max.bytes)",
+                          bytes, message->topic, client->max_message_bytes);
+    }
     rd_kafka_poll(producer->rk, 0); /* delivery reports and error events */
     bf_status_t rc = bf_producer_send_one(producer, message, 0, err);
     return rc == BF_E_BUS_ABORT ? BF_E_BUS : rc;
@@ -153,43 +161,50 @@ static bool is_reply_to(const bf_record_t *record, const char *instance_id,
            !memcmp(record->key, instance_id, record->key_len);
 }
 
-bf_status_t bf_client_call(bf_client_t *client, const char *instance_id,
-                           const char *command_id, const char *json, size_t len,
-                           int64_t timeout_ms, bf_str_t *ret, bf_err_t *err)
+/* Next reply that is ours, appended to ret. BF_E_TIMEOUT: nothing, or another one's. */
+static bf_status_t take_reply(bf_client_t *client, const char *instance_id,
+                              const char *command_id, int64_t timeout_ms, bf_str_t *ret,
+                              bf_err_t *err)
 {
+    bf_record_t record;
+    bf_err_t passing = BF_ERR_INIT;
+    bf_status_t rc = bf_reader_next(client->replies, timeout_ms, &record, &passing);
+    if (rc == BF_E_BUS) {
+        return bf_err_set(err, rc, "%s", passing.text);
+    }
+    if (rc != BF_OK) {
+        return BF_E_TIMEOUT; /* or something that passes */
+    }
+    bool ours = is_reply_to(&record, instance_id, command_id);
+    if (ours) {
+        bf_str_append(ret, record.value, record.value_len);
+    }
+    bf_consumer_release(&record);
+    return ours ? bf_str_status(ret, "reply", err) : BF_E_TIMEOUT;
+}
+
+bf_status_t bf_client_call(bf_client_t *client, const char *instance_id,
+                           const char *command_id, bf_text_t json, int64_t timeout_ms,
+                           bf_str_t *ret, bf_err_t *err)
+{
+    BF_ASSERT(client->replies);
     int64_t deadline = bf_clock_mono_ms() + timeout_ms;
-    bf_status_t rc = bf_client_send(client, instance_id, json, len, err);
+    bf_status_t rc = bf_client_send(client, instance_id, json.data, json.len, err);
     rc = rc == BF_OK ? bf_client_flush(client, timeout_ms, err) : rc;
     if (rc != BF_OK) {
         return rc;
     }
-    for (;;) {
-        bf_record_t record;
+    do {
         int64_t left = deadline - bf_clock_mono_ms();
-        if (left <= 0) {
-            return bf_err_set(
-                err, BF_E_TIMEOUT,
-                "no reply to the command '%s' within %lld ms; does a worker "
-                "read the topic '%s', and are its replies on? The command "
-                "may still be carried out",
-                command_id, (long long)timeout_ms, client->command_topic);
-        }
-        bf_err_t passing = BF_ERR_INIT;
-        rc = bf_reader_next(client->replies, left < POLL_SLICE_MS ? left : POLL_SLICE_MS,
-                            &record, &passing);
-        if (rc == BF_E_BUS) {
-            return bf_err_set(err, rc, "%s", passing.text);
-        }
-        if (rc != BF_OK) {
-            continue; /* nothing yet, or something that passes */
-        }
-        bool ours = is_reply_to(&record, instance_id, command_id);
-        if (ours) {
-            bf_str_append(ret, record.value, record.value_len);
-        }
-        bf_consumer_release(&record);
-        if (ours) {
-            return bf_str_status(ret, "reply", err);
-        }
+        rc = take_reply(client, instance_id, command_id,
+                        left < POLL_SLICE_MS ? left : POLL_SLICE_MS, ret, err);
+    } while (rc == BF_E_TIMEOUT && bf_clock_mono_ms() < deadline);
+    if (rc == BF_E_TIMEOUT) {
+        bf_err_set(err, rc,
+                   "no reply to the command '%s' within %lld ms; does a worker read the "
+                   "topic '%s', and are its replies on? The command may still be carried "
+                   "out",
+                   command_id, (long long)timeout_ms, client->command_topic);
     }
+    return rc;
 }

@@ -381,16 +381,16 @@ Test(client, call__finds_its_own_reply_among_others)
     cr_assert_eq(bf_client_send(client, "i-1", other, sizeof(other) - 1, &err), BF_OK);
     bf_str_t reply;
     bf_str_init(&reply, 0);
-    cr_assert_eq(bf_client_call(client, "i-2", "c", mine, sizeof(mine) - 1,
+    cr_assert_eq(bf_client_call(client, "i-2", "c", (bf_text_t){mine, sizeof(mine) - 1},
                                 TEST_TIMEOUT_MS, &reply, &err),
                  BF_OK, "%s", err.text);
     cr_assert_not_null(strstr(bf_str_peek(&reply), "\"instance_id\":\"i-2\""), "%s",
                        bf_str_peek(&reply));
     bf_str_fini(&reply);
     pthread_join(thread, NULL);
-    cr_assert_eq(
-        bf_client_call(client, "i-3", "d", mine, sizeof(mine) - 1, 300, &reply, &err),
-        BF_E_TIMEOUT, "nobody answers");
+    cr_assert_eq(bf_client_call(client, "i-3", "d", (bf_text_t){mine, sizeof(mine) - 1},
+                                300, &reply, &err),
+                 BF_E_TIMEOUT, "nobody answers");
     cr_assert_not_null(strstr(err.text, "does a worker"), "%s", err.text);
     bf_client_free(client);
     fixture_free(f);
@@ -419,6 +419,10 @@ Test(client, produce__sends_a_message_as_it_is)
     message.key_len = 0;
     cr_assert_eq(bf_client_produce(client, &message, &err), BF_OK, "a tombstone");
     cr_assert_eq(bf_client_flush(client, TEST_TIMEOUT_MS, &err), BF_OK, "%s", err.text);
+    message.value_len = 1000000;
+    cr_assert_eq(bf_client_produce(client, &message, &err), BF_E_LIMIT);
+    cr_assert_not_null(strstr(err.text, "message.max.bytes"), "%s", err.text);
+    bf_err_clear(&err);
     bf_reader_t *reader = NULL;
     bf_reader_options_t from = {.brokers = f->brokers, .topic = "events"};
     cr_assert_eq(bf_reader_open(&from, TEST_TIMEOUT_MS, &reader, &err), BF_OK);

@@ -226,7 +226,7 @@ Test(bus_kafka, publish__messages_and_offsets_are_one_transaction)
     cr_assert_eq(next, 3);
     cr_assert_eq(committed(shard), -1);
     for (int i = 0; i < 3; i++) {
-        char prefix[8];
+        char prefix[16];
         (void)snprintf(prefix, sizeof(prefix), "b%d", i);
         test_publication_t *own = test_publication(shard->out, prefix, 2, &released);
         test_publication_offset(own, shard->in, 0, i + 1,

@@ -8,6 +8,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's are reserved
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -133,3 +135,4 @@ void call_once(once_flag *flag, void (*function)(void))
 {
     (void)pthread_once((pthread_once_t *)flag, function);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
