@@ -37,12 +37,33 @@ static bool is_true(walk_t *walk, const bf_link_t *link)
     return bf_expr_test(link->when.expr, &env, &yes, NULL) == BF_OK && yes;
 }
 
+static bool is_join(const bf_node_t *node)
+{
+    return (node->type == BF_NODE_PARALLEL || node->type == BF_NODE_INCLUSIVE) &&
+           node->prev_link_count > 1;
+}
+
 static void arrive(walk_t *walk, const bf_node_t *node)
 {
     uint32_t count = ++walk->arrived[node->index];
-    bool join = node->type == BF_NODE_PARALLEL && node->prev_link_count > 1;
-    if (count == (join ? node->prev_link_count : 1))
+    if (count == (is_join(node) ? node->prev_link_count : 1))
         walk->queue[walk->tail++] = node;
+}
+
+/* A join that not all its links lead to goes on when nothing else does. */
+static bool release_join(walk_t *walk)
+{
+    const bf_graph_t *graph = walk->plan->graph;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const bf_node_t *node = &graph->nodes[i];
+        uint32_t count = walk->arrived[i];
+        if (is_join(node) && count > 0 && count < node->prev_link_count) {
+            walk->arrived[i] = node->prev_link_count;
+            walk->queue[walk->tail++] = node;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* An exclusive node takes the first way whose condition holds, else the default. */
@@ -106,7 +127,7 @@ static bf_status_t find_tasks(bf_load_plan_t *plan, const char *actor_key, bf_er
         return bf_err_nomem(err, "plan");
     arrive(&walk, graph->start);
     bf_status_t rc = BF_OK;
-    while (rc == BF_OK && walk.head < walk.tail) {
+    while (rc == BF_OK && (walk.head < walk.tail || release_join(&walk))) {
         const bf_node_t *node = walk.queue[walk.head++];
         rc = take_task(&walk, node, err);
         leave(&walk, node);

@@ -437,8 +437,6 @@ static bf_exit_t run_send(bf_cli_t *cli)
     }
     if (rc == BF_OK)
         rc = bf_cli_write(&out, &err);
-    if (rc == BF_E_TIMEOUT && !bf_cli_flag(cli, "no-wait"))
-        bf_err_prefix(&err, "command %s: ", command_id);
     if (rc != BF_OK)
         result = bf_cli_fail(&err, rc);
 out:
