@@ -72,6 +72,7 @@ void bf_histogram_add(bf_histogram_t *histogram, uint64_t us);
 uint64_t bf_histogram_quantile(const bf_histogram_t *histogram, double share);
 
 typedef struct bf_load_stats {
+    bool waited; /* replies were looked for */
     uint64_t sent;
     uint64_t answered; /* commands with at least one reply */
     uint64_t accepted;

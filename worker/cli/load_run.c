@@ -211,6 +211,7 @@ static bf_status_t turn(round_t *round, bf_err_t *err)
 bf_status_t bf_load_round(bf_load_t *load, bf_load_stats_t *ret, bf_err_t *err)
 {
     memset(ret, 0, sizeof *ret);
+    ret->waited = load->wait;
     round_t round = {.load = load,
                      .stats = ret,
                      .total = (uint64_t)load->plan.instances * load->plan.commands,

@@ -154,7 +154,7 @@ void bf_load_report(const bf_load_plan_t *plan, const bf_load_stats_t *stats,
         .send_seconds = seconds_of(stats->first_send_ns, stats->last_send_ns),
         .seconds = seconds_of(preloaded ? stats->first_reply_ns : stats->first_send_ns,
                               stats->last_reply_ns),
-        .missing = stats->sent - stats->answered,
+        .missing = stats->waited ? stats->sent - stats->answered : 0,
         .mean_ms = latency->total ? ms_of(latency->sum_us) / (double)latency->total : 0};
     if (json)
         put_json(plan, stats, title, &numbers, ret);

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "bpmflow/id.h"
+#include "bpmflow/num.h"
+#include "bpmflow/task.h"
 #include "worker/cli/commands.h"
 #include "worker/cli/connect.h"
 #include "worker/cli/members.h"
@@ -301,6 +303,38 @@ static bf_status_t check_ids(const bf_cli_t *cli, const char *command_id, bf_err
     return rc;
 }
 
+static const char *action_name(void *arg, size_t index)
+{
+    (void)arg;
+    static const char *const names[] = {
+#define X(name, text, code, state) text,
+        BF_ACTION_LIST(X)
+#undef X
+    };
+    return index + 1 < sizeof names / sizeof *names ? names[index + 1] : NULL;
+}
+
+/* A name of the list, or its code as a number. */
+static bf_status_t put_action(const bf_cli_t *cli, bf_str_t *json, bf_err_t *err)
+{
+    if (!bf_cli_has(cli, "action"))
+        return BF_OK;
+    const char *text = bf_cli_text(cli, "action");
+    int64_t code = 0;
+    bf_action_t action = BF_ACTION_UNKNOWN;
+    if (bf_num_parse_i64(text, strlen(text), &code, NULL) == BF_OK)
+        action = bf_action_of_code(code);
+    else
+        action = bf_action_of_name(text);
+    if (action != BF_ACTION_UNKNOWN) {
+        put_text(json, "action", bf_action_name(action));
+        return BF_OK;
+    }
+    const char *near = bf_cli_nearest(text, action_name, NULL);
+    return bf_err_set(err, BF_E_INVALID, "--action '%s' is no action%s%s%s", text,
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
 static bf_status_t build(const bf_cli_t *cli, const char *command_id, bf_str_t *json,
                          bf_err_t *err)
 {
@@ -317,7 +351,7 @@ static bf_status_t build(const bf_cli_t *cli, const char *command_id, bf_str_t *
     put_option(cli, json, "graph_id", "graph");
     if (cli->command != &bf_cli_set_vars)
         put_text(json, "node_id", bf_cli_operand(cli, 1));
-    put_option(cli, json, "action", "action");
+    rc = put_action(cli, json, err);
     put_option(cli, json, "target_id", "target");
     put_option(cli, json, "actor", "actor");
     put_option(cli, json, "message", "message");
@@ -326,7 +360,8 @@ static bf_status_t build(const bf_cli_t *cli, const char *command_id, bf_str_t *
     if (bf_cli_has(cli, "force") && bf_cli_flag(cli, "force"))
         bf_str_puts(json, ",\"force\":true");
     put_option(cli, json, "reply_to", "reply-to");
-    rc = put_members(cli, json, &arena, "context", "context", err);
+    if (rc == BF_OK)
+        rc = put_members(cli, json, &arena, "context", "context", err);
     if (rc == BF_OK)
         rc = put_members(cli, json, &arena, "vars", "var", err);
     bf_str_putc(json, '}');

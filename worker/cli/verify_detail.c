@@ -157,7 +157,7 @@ static void check_order(details_t *details, const detail_t *detail)
                 "%lld, %s content",
                 (int)event->partition, (long long)first->offset, (long long)event->offset,
                 first->hash == event->hash ? "the same" : "other");
-        else if (event->seq < highest)
+        else if (event->seq < highest && !detail->known->spread)
             bf_verify_found(
                 details->verify, BF_FINDING_EVENT_ORDER, detail->id, event->seq,
                 "the event stands behind the one of seq %d (partition %d, "

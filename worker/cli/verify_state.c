@@ -111,12 +111,10 @@ static void put_people(bf_str_t *out, bf_finding_t kind, const char *instance_id
 {
     if (instance_id) {
         bf_text_put_safe(out, instance_id, strlen(instance_id));
-        bf_str_putc(out, ' ');
+        bf_str_puts(out, seq > 0 ? " " : ": ");
     }
     if (seq > 0)
         bf_str_printf(out, "seq %lld: ", (long long)seq);
-    else if (instance_id)
-        bf_str_puts(out, ": ");
     bf_text_put_safe(out, text, strlen(text));
     bf_str_printf(out, " [%s]\n", finding_name(kind));
 }
