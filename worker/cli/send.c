@@ -432,8 +432,8 @@ static bf_status_t send_and_wait(bf_cli_t *cli, const char *command_id,
     bf_status_t rc = bf_cli_client(cli, topic ? topic : bf_cli_text(cli, "reply-topic"),
                                    timeout_ms, &client, err);
     if (rc == BF_OK)
-        rc = bf_client_call(client, bf_cli_operand(cli, 0), command_id, json->data,
-                            json->len, timeout_ms, &reply, err);
+        rc = bf_client_call(client, bf_cli_operand(cli, 0), command_id,
+                            (bf_text_t){json->data, json->len}, timeout_ms, &reply, err);
     if (rc == BF_OK)
         rc = show_reply(cli, &reply, out, ret, err);
     bf_str_fini(&reply);
