@@ -49,11 +49,13 @@ static bf_status_t open_producer(bf_client_t *client, const bf_client_options_t 
                                   .properties = options->properties,
                                   .property_count = options->property_count}};
     bf_status_t rc = bf_producer_open(&client->producer, timeout_ms, err);
+    if (rc != BF_OK) {
+        return rc;
+    }
+    client->max_message_bytes = bf_producer_max_message_bytes(&client->producer);
     int32_t partitions;
-    return rc == BF_OK
-               ? bf_bus_topic_partitions(client->producer.rk, client->command_topic,
-                                         timeout_ms, &partitions, err)
-               : rc;
+    return bf_bus_topic_partitions(client->producer.rk, client->command_topic, timeout_ms,
+                                   &partitions, err);
 }
 
 bf_status_t bf_client_new(const bf_client_options_t *options, int64_t timeout_ms,
