@@ -2,7 +2,7 @@
  * vars.c - variables with undo
  *
  * Entries stand in an array in order of first setting; a small table finds them by
- * hash.  A cleared variable keeps its entry as "absent" until the next compaction.
+ * hash.  A cleared variable keeps its entry as "absent" until its transaction ends.
  * The journal of a transaction holds the old entries; their memory stays in the arena
  * until the transaction has ended, so rollback only copies the old values back.
  *
@@ -201,6 +201,26 @@ static void compact(bf_vars_t *vars)
     rebuild_index(vars);
 }
 
+/* Cleared variables leave the table when their transaction has ended, so that the order
+ * of the others, and of the same name set again, depends on the committed changes alone
+ * (a variable set that was stored and read back looks the same). */
+static void drop_cleared(bf_vars_t *vars)
+{
+    if (vars->in_transaction || vars->used == vars->present) {
+        return;
+    }
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < vars->used; i++) {
+        if (vars->entries[i].present) {
+            vars->entries[used++] = vars->entries[i];
+        } else {
+            vars->live_bytes -= vars->entries[i].name_len + 1U;
+        }
+    }
+    vars->used = used;
+    rebuild_index(vars);
+}
+
 const bf_value_t *bf_vars_get(const bf_vars_t *vars, const char *name, size_t name_len)
 {
     const entry_t *e = find(vars, name, name_len, hash_name(name, name_len));
@@ -264,6 +284,7 @@ bf_status_t bf_vars_set(bf_vars_t *vars, const char *name, size_t name_len,
         if (e && e->present) {
             replace(vars, e, false, bf_value_null());
         }
+        drop_cleared(vars);
         compact(vars);
         return BF_OK;
     }
@@ -317,6 +338,7 @@ bf_status_t bf_vars_clear(bf_vars_t *vars)
         }
         replace(vars, &vars->entries[i], false, bf_value_null());
     }
+    drop_cleared(vars);
     compact(vars);
     return BF_OK;
 }
@@ -393,6 +415,7 @@ void bf_vars_commit(bf_vars_t *vars)
     BF_ASSERT(vars->in_transaction);
     vars->in_transaction = false;
     vars->journal_used = 0;
+    drop_cleared(vars);
     compact(vars);
 }
 

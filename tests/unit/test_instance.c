@@ -181,6 +181,25 @@ Test(instance, state_clear__keeps_the_variables)
     cr_assert_str_eq(vars_text(inst), "{\"day\":3}");
 }
 
+Test(instance, vars__keep_the_order_of_their_setting_also_after_a_clear)
+{
+    bf_instance_begin(inst);
+    set_var("a", bf_value_int(1));
+    set_var("b", bf_value_int(2));
+    bf_instance_commit(inst);
+    bf_instance_begin(inst);
+    set_var("a", bf_value_null());
+    bf_instance_commit(inst);
+    bf_instance_begin(inst);
+    set_var("a", bf_value_int(3));
+    bf_instance_rollback(inst);
+    cr_assert_str_eq(vars_text(inst), "{\"b\":2}");
+    bf_instance_begin(inst);
+    set_var("a", bf_value_int(4));
+    bf_instance_commit(inst);
+    cr_assert_str_eq(vars_text(inst), "{\"b\":2,\"a\":4}");
+}
+
 /* --- transaction --- */
 
 Test(instance, rollback__leaves_everything_as_it_was)
