@@ -170,6 +170,8 @@ static bf_value_t write_todo(writer_t *w, const bf_frame_t *frame)
         bf_entry_t entry = {.node = p->node, .kind = p->kind};
         if (p->kind == BF_ENTRY_CALL || p->kind == BF_ENTRY_LOOP) {
             entry.as.inner = p->inner;
+        } else {
+            entry.as.saved = p->saved;
         }
         items[list.len++] = write_entry(w, &entry);
     }

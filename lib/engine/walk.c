@@ -113,8 +113,11 @@ bf_status_t bf_walk_add_pending(bf_exchanger_t *ex, bf_frame_t *frame,
 
 static bf_status_t push_at(bf_exchanger_t *ex, const bf_node_t *node, bf_err_t *err)
 {
-    bf_entry_t entry = {
-        .node = node, .frame = ex->frame, .kind = BF_ENTRY_AT, .source = BF_LOG_NONE};
+    bf_entry_t entry = {.node = node,
+                        .frame = ex->frame,
+                        .kind = BF_ENTRY_AT,
+                        .source = BF_LOG_NONE,
+                        .as.saved = ex->at_saved};
     return bf_walk_push(ex, &entry, err);
 }
 
@@ -203,7 +206,7 @@ static bf_status_t check_flags(bf_exchanger_t *ex, const bf_node_t *node, bool *
         ex->interrupted = ex->pended = false;
         return push_at(ex, node, err);
     }
-    bf_pending_t what = {.kind = BF_ENTRY_AT, .node = node};
+    bf_pending_t what = {.kind = BF_ENTRY_AT, .node = node, .saved = ex->at_saved};
     bool hard = ex->pended;
     ex->interrupted = ex->pended = false;
     return bf_walk_add_pending(ex, ex->frame, &what, hard, err);
@@ -448,6 +451,7 @@ static bf_status_t run_node(bf_exchanger_t *ex, const bf_node_t *node,
                             const bf_value_t *saved, bf_err_t *err)
 {
     bool ends;
+    ex->at_saved = saved;
     bf_status_t rc = count_visit(ex, node, err);
     if (rc == BF_OK) {
         rc = run_start_hooks(ex, node, err);
@@ -504,7 +508,7 @@ static bf_status_t refuse_entry(bf_exchanger_t *ex, const bf_node_t *node, bool 
                             .as.saved = saved};
         return bf_walk_push(ex, &entry, err);
     }
-    bf_pending_t what = {.kind = kind, .node = node};
+    bf_pending_t what = {.kind = kind, .node = node, .saved = saved};
     return bf_walk_add_pending(ex, ex->frame, &what, hard, err);
 }
 
@@ -514,6 +518,7 @@ static bf_status_t enter_node(bf_exchanger_t *ex, const bf_node_t *node, bool at
 {
     bool over;
     ex->at = BF_LOG_NONE;
+    ex->at_saved = saved;
     if (ex->ctx->stopped || ex->interrupted || ex->pended) {
         return refuse_entry(ex, node, at, saved, err);
     }
@@ -595,6 +600,7 @@ static bf_status_t end_call(bf_exchanger_t *ex, const bf_entry_t *entry, bf_err_
 {
     bf_frame_t *inner = entry->as.inner;
     ex->at = entry->source;
+    ex->at_saved = NULL;
     bool pending = inner->pending || inner->joins;
     bool hard = inner->is_hard;
     bf_driver_t *driver = ex->frame->driver;

@@ -89,7 +89,8 @@ typedef struct bf_pending {
     struct bf_pending *next;
     bf_entry_kind_t kind; /* AT, TO, CALL, LOOP */
     const bf_node_t *node;
-    bf_frame_t *inner; /* CALL, LOOP */
+    bf_frame_t *inner;       /* CALL, LOOP */
+    const bf_value_t *saved; /* AT: frame of the call that is resumed, or NULL */
 } bf_pending_t;
 
 /* A join at which branches have arrived. */
@@ -167,6 +168,7 @@ struct bf_exchanger {
     uint64_t generation; /* of the engine, when the usages were made */
     bf_saved_t *saved;   /* being resumed */
     const bf_value_t *saved_frames;
+    const bf_value_t *at_saved; /* of the node being run: frame of the call to resume */
     bf_expr_env_t env;
     bf_walk_log_t *log; /* NULL = none */
     uint32_t source;    /* visit that led to the node being entered */
