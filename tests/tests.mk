@@ -23,10 +23,16 @@ BENCH_C := $(sort $(wildcard tests/bench/*.c))
 SYSTEM_C := $(sort $(wildcard tests/system/*.c))
 TEST_TOOLS := $(BENCH_C:%.c=$(BUILD)/%) $(SYSTEM_C:%.c=$(BUILD)/%)
 
-$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(LIB_A)
+# The worker without its main(), for tests of its parts.
+WORKER_A := $(if $(WORKER_SRC),$(BUILD)/lib/libbpmflow-worker.a)
+$(BUILD)/lib/libbpmflow-worker.a: $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out worker/main.c,$(WORKER_SRC)))
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(WORKER_A) $(LIB_A)
 	$(call link,$(LIBS_TEST))
 
-$(BUILD)/tests/component/%: $(BUILD)/obj/tests/component/%.o $(SUPPORT_OBJ) $(LIB_A)
+$(BUILD)/tests/component/%: $(BUILD)/obj/tests/component/%.o $(SUPPORT_OBJ) $(WORKER_A) $(LIB_A)
 	$(call link,$(LIBS_TEST))
 
 $(BUILD)/tests/threads/%: $(BUILD)/obj/tests/threads/%.o $(BUILD)/obj/tests/support/c11_threads.o $(LIB_A)

@@ -1,0 +1,335 @@
+/*
+ * worker_process.c - see worker_process.h
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "tests/support/worker_process.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpmflow/clock.h"
+
+#define PAUSE_MS 10
+
+extern char **environ;
+
+/* <build>/tests/component/<test> -> <build>/bin/bpmflow-worker */
+static void worker_path(char ret[512])
+{
+    char self[400];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    cr_assert_gt(n, 0);
+    self[n] = '\0';
+    (void)snprintf(ret, 512, "%s/bin/bpmflow-worker", dirname(dirname(dirname(self))));
+}
+
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t len = sizeof(address);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&address, len), 0);
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    (void)close(fd);
+    return ntohs(address.sin_port);
+}
+
+void test_worker_set(test_worker_t *worker, const char *name, const char *fmt, ...)
+{
+    char value[512];
+    char *text = malloc(640);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(value, sizeof(value), fmt, args);
+    va_end(args);
+    cr_assert_not_null(text);
+    cr_assert_lt(worker->arg_count, sizeof(worker->args) / sizeof(worker->args[0]));
+    (void)snprintf(text, 640, "--set=%s=%s", name, value);
+    worker->args[worker->arg_count++] = text;
+}
+
+void test_worker_begin(test_worker_t *worker)
+{
+    memset(worker, 0, sizeof(*worker));
+    test_db_begin(&worker->db);
+    bf_arena_init(&worker->arena, 0);
+    (void)snprintf(worker->folder, sizeof(worker->folder), "/tmp/bpmflow-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(worker->folder));
+    (void)snprintf(worker->config, sizeof(worker->config), "%s/address", worker->folder);
+    (void)snprintf(worker->log, sizeof(worker->log), "%s/log", worker->folder);
+    worker->admin_port = free_port();
+    test_worker_set(worker, "kafka.embedded", "true");
+    test_worker_set(worker, "kafka.embedded_partitions", "2");
+    test_worker_set(worker, "kafka.embedded_file", "%s", worker->config);
+    test_worker_set(worker, "mysql.host", "%s", worker->db.options.host);
+    test_worker_set(worker, "mysql.port", "%u", (unsigned)worker->db.options.port);
+    test_worker_set(worker, "mysql.user", "%s", worker->db.options.user);
+    test_worker_set(worker, "mysql.password", "%s", worker->db.options.password);
+    test_worker_set(worker, "mysql.database", "%s", worker->db.name);
+    test_worker_set(worker, "worker.id", "test");
+    test_worker_set(worker, "worker.shards", "1");
+    test_worker_set(worker, "graphs.paths", "tests/data/worker");
+    test_worker_set(worker, "log.stats_interval_ms", "1000");
+    test_worker_set(worker, "admin.port", "%u", (unsigned)worker->admin_port);
+}
+
+void test_worker_spawn(test_worker_t *worker)
+{
+    char path[512];
+    char *argv[40] = {path};
+    size_t argc = 1;
+    posix_spawn_file_actions_t actions;
+    worker_path(path);
+    for (size_t i = 0; i < worker->arg_count; i++) {
+        argv[argc++] = worker->args[i];
+    }
+    cr_assert_eq(posix_spawn_file_actions_init(&actions), 0);
+    cr_assert_eq(posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, worker->log,
+                                                  O_WRONLY | O_CREAT | O_APPEND, 0600),
+                 0);
+    (void)unlink(worker->config);
+    int rc = posix_spawn(&worker->pid, path, &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    cr_assert_eq(rc, 0, "%s cannot be started", path);
+}
+
+/* What the process has written so far; static. */
+static const char *read_file(const char *path)
+{
+    static char text[1 << 20];
+    FILE *file = fopen(path, "re");
+    size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+    if (file) {
+        (void)fclose(file);
+    }
+    text[n] = '\0';
+    return text;
+}
+
+int test_worker_count_log(const test_worker_t *worker, const char *text)
+{
+    int count = 0;
+    for (const char *p = read_file(worker->log); (p = strstr(p, text)); p++) {
+        count++;
+    }
+    return count;
+}
+
+void test_worker_wait_log(test_worker_t *worker, const char *text, int count)
+{
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    while (test_worker_count_log(worker, text) < count) {
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "the log has no '%s':\n%s", text,
+                     read_file(worker->log));
+        bf_clock_sleep_ms(PAUSE_MS);
+    }
+}
+
+static bool is_ready(const test_worker_t *worker)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(worker->admin_port)};
+    static const char request[] = "GET /readyz HTTP/1.0\r\n\r\n";
+    char answer[256] = "";
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+              send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0 &&
+              recv(fd, answer, sizeof(answer) - 1, 0) > 0;
+    (void)close(fd);
+    return ok && strstr(answer, " 200 ");
+}
+
+void test_worker_wait_ready(test_worker_t *worker, bool ready)
+{
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    while (is_ready(worker) != ready) {
+        int status;
+        cr_assert_eq(waitpid(worker->pid, &status, WNOHANG), 0,
+                     "the worker has ended:\n%s", read_file(worker->log));
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "ready = %d does not come:\n%s",
+                     (int)ready, read_file(worker->log));
+        bf_clock_sleep_ms(PAUSE_MS);
+    }
+}
+
+static void connect_client(test_worker_t *worker)
+{
+    static const bf_property_t properties[] = {
+        {"fetch.wait.max.ms", BF_EMBEDDED_FETCH_WAIT_MS}};
+    bf_err_t err = BF_ERR_INIT;
+    (void)snprintf(worker->brokers, sizeof(worker->brokers), "%.63s",
+                   read_file(worker->config));
+    worker->brokers[strcspn(worker->brokers, "\n")] = '\0';
+    const bf_client_options_t options = {.brokers = worker->brokers,
+                                         .command_topic = "bpmflow.commands",
+                                         .reply_topic = "bpmflow.replies",
+                                         .properties = properties,
+                                         .property_count = 1};
+    cr_assert_eq(bf_client_new(&options, TEST_WAIT_MS, &worker->client, &err), BF_OK,
+                 "%s", err.text);
+}
+
+void test_worker_start(test_worker_t *worker)
+{
+    test_worker_spawn(worker);
+    test_worker_wait_ready(worker, true);
+    connect_client(worker);
+}
+
+int test_worker_wait(test_worker_t *worker)
+{
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    int status = 0;
+    pid_t pid;
+    while ((pid = waitpid(worker->pid, &status, WNOHANG)) == 0) {
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "the worker does not end:\n%s",
+                     read_file(worker->log));
+        bf_clock_sleep_ms(PAUSE_MS);
+    }
+    cr_assert_eq(pid, worker->pid);
+    worker->pid = 0;
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int test_worker_stop(test_worker_t *worker, int signal)
+{
+    bf_client_free(worker->client);
+    worker->client = NULL;
+    cr_assert_gt(worker->pid, 0);
+    cr_assert_eq(kill(worker->pid, signal), 0);
+    return test_worker_wait(worker);
+}
+
+void test_worker_end(test_worker_t *worker)
+{
+    if (worker->pid > 0) {
+        (void)test_worker_stop(worker, SIGKILL);
+    }
+    bf_client_free(worker->client);
+    test_db_end(&worker->db);
+    bf_arena_fini(&worker->arena);
+    for (size_t i = 0; i < worker->arg_count; i++) {
+        free(worker->args[i]);
+    }
+    (void)unlink(worker->config);
+    (void)unlink(worker->log);
+    (void)rmdir(worker->folder);
+}
+
+/* JSON is easier to read in C with single quotes. */
+static void requote(char *text)
+{
+    for (; *text; text++) {
+        *text = (char)(*text == '\'' ? '"' : *text);
+    }
+}
+
+static void send_text(test_worker_t *worker, const char *instance_id, const char *fmt,
+                      va_list args)
+{
+    char text[4096];
+    bf_err_t err = BF_ERR_INIT;
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    requote(text);
+    cr_assert_eq(bf_client_send(worker->client, instance_id, text, strlen(text), &err),
+                 BF_OK, "%s", err.text);
+}
+
+void test_worker_send(test_worker_t *worker, const char *instance_id, const char *fmt,
+                      ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    send_text(worker, instance_id, fmt, args);
+    va_end(args);
+}
+
+const bf_value_t *test_worker_reply(test_worker_t *worker, const char *command_id)
+{
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    for (;;) {
+        bf_record_t record;
+        bf_err_t err = BF_ERR_INIT;
+        bf_value_t *value = bf_arena_alloc(&worker->arena, sizeof(*value));
+        cr_assert_not_null(value);
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "no reply to %s:\n%s", command_id,
+                     read_file(worker->log));
+        if (bf_client_poll_reply(worker->client, 100, &record, &err) != BF_OK) {
+            continue;
+        }
+        cr_assert_eq(bf_json_parse(&worker->arena, record.value, record.value_len, NULL,
+                                   value, &err),
+                     BF_OK, "%s: %.*s", err.text, (int)record.value_len, record.value);
+        bf_consumer_release(&record);
+        const char *id = bf_value_get_cstr(value, "command_id");
+        if (id && strcmp(id, command_id) == 0) {
+            return value;
+        }
+    }
+}
+
+const bf_value_t *test_worker_call(test_worker_t *worker, const char *instance_id,
+                                   const char *command_id, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    send_text(worker, instance_id, fmt, args);
+    va_end(args);
+    return test_worker_reply(worker, command_id);
+}
+
+void test_assert_code(const bf_value_t *reply, const char *code)
+{
+    const char *got = bf_value_get_cstr(reply, "code");
+    const char *error = bf_value_get_cstr(reply, "error");
+    cr_assert_not_null(got);
+    cr_assert_str_eq(got, code, "%s instead of %s: %s", got, code, error ? error : "");
+    cr_assert_str_eq(bf_value_get_cstr(reply, "status"),
+                     strcmp(code, "ok") == 0 ? "accepted" : "rejected");
+    if (strcmp(code, "ok") != 0) {
+        cr_assert_not_null(error);
+        cr_assert_gt(strlen(error), 5);
+    }
+}
+
+void test_worker_read(test_worker_t *worker, const char *topic, size_t count,
+                      test_record_fn fn, void *arg)
+{
+    static const bf_property_t properties[] = {
+        {"fetch.wait.max.ms", BF_EMBEDDED_FETCH_WAIT_MS}};
+    const bf_reader_options_t options = {.brokers = worker->brokers,
+                                         .topic = topic,
+                                         .from = BF_READER_BEGINNING,
+                                         .properties = properties,
+                                         .property_count = 1};
+    bf_reader_t *reader = NULL;
+    bf_err_t err = BF_ERR_INIT;
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    cr_assert_eq(bf_reader_open(&options, TEST_WAIT_MS, &reader, &err), BF_OK, "%s",
+                 err.text);
+    while (count > 0) {
+        bf_record_t record;
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "%zu records of %s are missing:\n%s",
+                     count, topic, read_file(worker->log));
+        if (bf_reader_next(reader, 100, &record, NULL) == BF_OK) {
+            fn(arg, &record);
+            bf_reader_release(&record);
+            count--;
+        }
+    }
+    bf_reader_close(reader);
+}
