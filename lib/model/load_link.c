@@ -39,10 +39,14 @@ static void missing_target(bf_loader_t *ld, uint32_t line, const char *node,
     uint32_t count = ld->full->graph.node_count;
     if (count <= SUGGEST_MAX) {
         const char **ids = calloc(count, sizeof(*ids));
-        for (uint32_t i = 0; ids && i < count; i++) {
+        if (!ids) {
+            (void)bf_load_nomem(ld);
+            return;
+        }
+        for (uint32_t i = 0; i < count; i++) {
             ids[i] = ld->nodes[i].id;
         }
-        near = ids ? bf_suggest_nearest(id, strlen(id), ids, count) : NULL;
+        near = bf_suggest_nearest(id, strlen(id), ids, count);
         free(ids);
     }
     if (near) {
