@@ -401,12 +401,18 @@ static bf_status_t open_frame(reader_t *rd, bool is_map, const yaml_char_t *anch
     return BF_OK;
 }
 
+/* Where the children of a frame begin; there may be none yet at all. */
+static const bf_doc_member_t *children_of(const reader_t *rd, const frame_t *frame)
+{
+    return rd->children ? rd->children + frame->first : NULL;
+}
+
 static bf_status_t close_frame(reader_t *rd)
 {
     frame_t frame = rd->frames[--rd->depth];
     bf_status_t rc = BF_OK;
     if (frame.is_map) {
-        rc = check_duplicates(rd, rd->children + frame.first,
+        rc = check_duplicates(rd, children_of(rd, &frame),
                               rd->child_count - frame.first);
         if (rc == BF_OK) {
             rc = merge(rd, frame.first);
@@ -419,7 +425,7 @@ static bf_status_t close_frame(reader_t *rd)
     doc->value.type = frame.is_map ? BF_VALUE_MAP : BF_VALUE_LIST;
     doc->line = frame.line;
     doc->count = rd->child_count - frame.first;
-    const bf_doc_member_t *children = rd->children + frame.first;
+    const bf_doc_member_t *children = children_of(rd, &frame);
     rc = sum_up(rd, doc, children);
     if (rc == BF_OK) {
         rc = keep_children(rd, doc, children);

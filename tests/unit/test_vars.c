@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bpmflow/map.h"
@@ -204,4 +205,19 @@ Test(value, write__escapes_what_json_wants_escaped)
     bf_json_write(&str, &value);
     cr_assert_str_eq(bf_str_peek(&str), "\"a\\\"b\\\\c\\n\\t\\u0001\xE4\xB8\xAD\"");
     bf_str_fini(&str);
+}
+
+Test(vars, set__of_null_for_many_names_does_not_keep_them)
+{
+    bf_vars_t *vars = bf_vars_new();
+    bf_value_t value = bf_value_int(1);
+    for (int i = 0; i < 100000; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "variable-%d", i);
+        cr_assert_eq(bf_vars_set_str(vars, name, &value), BF_OK);
+        cr_assert_eq(bf_vars_set_str(vars, name, NULL), BF_OK);
+    }
+    cr_expect_eq(bf_vars_count(vars), 0U);
+    cr_expect_lt(bf_vars_held_bytes(vars), 100000U);
+    bf_vars_free(vars);
 }
