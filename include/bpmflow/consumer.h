@@ -120,8 +120,10 @@ bf_status_t bf_consumer_commit(bf_consumer_t *consumer,
 bf_group_metadata_t *bf_consumer_group_metadata(bf_consumer_t *consumer) BF_MUST_USE;
 void bf_group_metadata_free(bf_group_metadata_t *metadata);
 /** Partitions of a topic; BF_E_NOT_FOUND: the topic does not exist (err says how to make
- *  it); BF_E_TIMEOUT; BF_E_BUS. ret_topic_id: Kafka's topic UUID or "" when the client
- *  library cannot tell (librdkafka before 2.3). */
+ *  it); BF_E_TIMEOUT; BF_E_BUS. ret_topic_id: Kafka's topic UUID, 22 characters as
+ * Kafka's tools print it, or "" when it is not known: from the embedded broker, from
+ * Kafka before 3.1, and with librdkafka before 2.3 over TLS or SASL (there it is asked
+ * for by a request of our own on a plain connection). */
 bf_status_t bf_consumer_topic(bf_consumer_t *consumer, const char *topic,
                               int64_t timeout_ms, int32_t *ret_partitions,
                               char ret_topic_id[65], bf_err_t *err) BF_MUST_USE;

@@ -14,7 +14,9 @@
 #include <syslog.h>
 
 #include "bpmflow/assert.h"
+#include "bpmflow/clock.h"
 #include "bus_int.h"
+#include "topic_id.h"
 
 #define SESSION_TIMEOUT_MS 10000
 
@@ -27,7 +29,9 @@ struct bf_consumer {
     char *brokers;
     char *topic;
     rd_kafka_t *rk;
-    bool assigned; /* in the callback: bf_consumer_assign() was called */
+    bool plaintext; /* neither TLS nor SASL */
+    bool assigned;  /* in the callback: bf_consumer_assign() was called */
+    bool closing;   /* a late assignment is not taken any more */
 };
 
 static const bf_property_t defaults[] = {
@@ -86,6 +90,10 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t code,
     bf_bus_context_t *context = opaque;
     bf_consumer_t *consumer = context->owner;
     bool assign = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    if (assign && consumer->closing) {
+        give_nothing(consumer);
+        return;
+    }
     bf_topic_partition_t *partitions = copy_partitions(list);
     if (!partitions) {
         log_failure(consumer, "out of memory: the assignment is not taken");
@@ -157,6 +165,16 @@ static bf_status_t make_handle(bf_consumer_t *consumer,
     return bf_bus_new(&setup, &consumer->rk, err);
 }
 
+static bool is_plaintext(const bf_consumer_options_t *options)
+{
+    for (size_t i = 0; i < options->property_count; i++) {
+        if (!strcmp(options->properties[i].name, "security.protocol")) {
+            return !strcasecmp(options->properties[i].value, "plaintext");
+        }
+    }
+    return true;
+}
+
 bf_status_t bf_consumer_new(const bf_consumer_options_t *options, bf_consumer_t **ret,
                             bf_err_t *err)
 {
@@ -173,6 +191,7 @@ bf_status_t bf_consumer_new(const bf_consumer_options_t *options, bf_consumer_t 
                                            .arg = options->arg,
                                            .owner = consumer,
                                            .brokers = consumer->brokers};
+    consumer->plaintext = is_plaintext(options);
     bf_status_t rc = consumer->brokers && consumer->topic
                          ? make_handle(consumer, options, err)
                          : bf_err_nomem(err, "consumer");
@@ -193,6 +212,7 @@ void bf_consumer_close(bf_consumer_t *consumer)
         return;
     }
     if (consumer->rk) {
+        consumer->closing = true;
         (void)rd_kafka_consumer_close(consumer->rk); /* it is freed whatever it says */
         rd_kafka_destroy(consumer->rk);
     }
@@ -387,10 +407,12 @@ bf_status_t bf_consumer_topic(bf_consumer_t *consumer, const char *topic,
                               int64_t timeout_ms, int32_t *ret_partitions,
                               char ret_topic_id[65], bf_err_t *err)
 {
+    int64_t deadline = bf_clock_mono_ms() + timeout_ms;
     bf_status_t rc =
         bf_bus_topic_partitions(consumer->rk, topic, timeout_ms, ret_partitions, err);
     if (rc == BF_OK) {
-        ret_topic_id[0] = '\0';
+        bf_topic_id_find(consumer->rk, consumer->plaintext, topic,
+                         deadline - bf_clock_mono_ms(), ret_topic_id);
     }
     return rc;
 }

@@ -174,6 +174,23 @@ Test(embedded_broker, new__has_an_address_topics_and_an_incarnation)
     fixture_free(f);
 }
 
+Test(embedded_broker, topic__has_no_id_and_nobody_waits_for_it)
+{
+    fixture_t *f = fixture_new();
+    start_consumer(f);
+    int32_t partitions = 0;
+    char id[65] = "x";
+    bf_err_t err = BF_ERR_INIT;
+    int64_t begin = bf_clock_mono_ms();
+    cr_assert_eq(
+        bf_consumer_topic(f->consumer, "events", TEST_TIMEOUT_MS, &partitions, id, &err),
+        BF_OK, "%s", err.text);
+    cr_assert_eq(partitions, 1);
+    cr_assert_str_eq(id, "");
+    cr_assert_lt(bf_clock_mono_ms() - begin, TEST_TIMEOUT_MS, "the whole time-out");
+    fixture_free(f);
+}
+
 Test(publisher_idempotent, publishes_in_order_and_commits_the_offsets)
 {
     fixture_t *f = fixture_new();

@@ -528,6 +528,29 @@ Test(bus_kafka, new__a_topic_that_is_missing_is_named_with_the_remedy)
     shard_free(shard);
 }
 
+/* A recreated topic looks the same but for its ID. */
+Test(bus_kafka, topic__has_an_id_that_changes_when_it_is_created_again)
+{
+    shard_t *shard = shard_new(1);
+    start_consumer(shard);
+    char ids[3][65];
+    int32_t partitions = 0;
+    bf_err_t err = BF_ERR_INIT;
+    for (int i = 0; i < 3; i++) {
+        if (i == 2) {
+            test_topic_delete(shard->brokers, shard->in);
+            test_topic_create(shard->brokers, shard->in, 1);
+        }
+        cr_assert_eq(bf_consumer_topic(shard->consumer, shard->in, TEST_TIMEOUT_MS,
+                                       &partitions, ids[i], &err),
+                     BF_OK, "%s", err.text);
+        cr_assert_eq(strlen(ids[i]), 22, "'%s'", ids[i]);
+    }
+    cr_assert_str_eq(ids[0], ids[1]);
+    cr_assert_str_neq(ids[0], ids[2]);
+    shard_free(shard);
+}
+
 Test(bus_kafka, new__a_property_of_ours_or_a_wrong_one_is_refused)
 {
     shard_t *shard = shard_new(1);
