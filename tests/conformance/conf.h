@@ -126,14 +126,10 @@ void conf_check_members(conf_case_t *c, const char *where, const bf_value_t *map
 
 /* --- the parts: run all cases of one file --- */
 
-#define CONF_PART __attribute__((weak)) /* parts may be left out of a build */
-void conf_run_graph_loading(conf_t *conf,
-                            const bf_value_t *file) CONF_PART; /* conf_graph.c */
-void conf_run_expressions(conf_t *conf,
-                          const bf_value_t *file) CONF_PART;          /* conf_expr.c */
-void conf_run_engine(conf_t *conf, const bf_value_t *file) CONF_PART; /* conf_engine.c */
-void conf_run_workflow(conf_t *conf,
-                       const bf_value_t *file) CONF_PART;    /* conf_workflow.c */
-void conf_run_jeeflow(conf_t *conf, const bf_value_t *file); /* conf_jeeflow.c */
+void conf_run_graph_loading(conf_t *conf, const bf_value_t *file); /* conf_graph.c */
+void conf_run_expressions(conf_t *conf, const bf_value_t *file);   /* conf_expr.c */
+void conf_run_engine(conf_t *conf, const bf_value_t *file);        /* conf_engine.c */
+void conf_run_workflow(conf_t *conf, const bf_value_t *file);      /* conf_workflow.c */
+void conf_run_jeeflow(conf_t *conf, const bf_value_t *file);       /* conf_jeeflow.c */
 
 #endif /* CONF_H */
