@@ -58,7 +58,7 @@ bool bf_load_plan_parse(const bf_load_plan_t *plan, const char *command_id, size
 /* --- numbers (load_stats.c) --- */
 
 /* Durations in microseconds: 64 classes for each power of two, so within 1.6 %. */
-#define BF_HISTOGRAM_CLASSES (64 * 42)
+#define BF_HISTOGRAM_CLASSES ((size_t)64 * 42)
 
 typedef struct bf_histogram {
     uint64_t counts[BF_HISTOGRAM_CLASSES];

@@ -172,6 +172,7 @@ static void put_cell(bf_str_t *str, const char *text, size_t width, char align, 
 bf_status_t bf_table_write(bf_table_t *table, bf_str_t *ret, bf_err_t *err)
 {
     size_t width[BF_TABLE_MAX_COLUMNS] = {0};
+    BF_ASSERT(table->columns > 0);
     for (size_t c = 0; c < table->columns; c++)
         width[c] = bf_text_columns(table->headers[c], strlen(table->headers[c]));
     for (size_t i = 0; i < table->cell_count; i++) {
