@@ -26,10 +26,12 @@ bf_status_t bf_cli_properties(const bf_cli_t *cli, bf_arena_t *arena,
     if (!list)
         return bf_err_nomem(err, "properties");
     size_t count = 0;
-    for (; count < in_file; count++) {
-        (void)bf_cli_config_entry(cli->config, "kafka.properties", count, &name, &value);
-        list[count].name = name;
-        list[count].value = value;
+    /* The broker says what is too large: a record that came in must get out again, with a
+     * header more. */
+    list[count++] = (bf_property_t){"message.max.bytes", "16000000"};
+    for (size_t i = 0; i < in_file; i++) {
+        (void)bf_cli_config_entry(cli->config, "kafka.properties", i, &name, &value);
+        list[count++] = (bf_property_t){name, value};
     }
     for (size_t i = 0; i < given; i++) {
         const char *equals = strchr(texts[i], '=');
