@@ -213,8 +213,6 @@ static void drop_cleared(bf_vars_t *vars)
     for (uint32_t i = 0; i < vars->used; i++) {
         if (vars->entries[i].present) {
             vars->entries[used++] = vars->entries[i];
-        } else {
-            vars->live_bytes -= vars->entries[i].name_len + 1U;
         }
     }
     vars->used = used;
