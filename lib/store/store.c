@@ -16,6 +16,9 @@
 
 /* Columns of the widest bulk row, history. */
 #define MAX_COLUMNS 21
+/* Parameters of the widest other statement, which moves BF_ADVANCE_MAX offset rows. */
+#define MAX_PARAMS ((size_t)7 * BF_ADVANCE_MAX + 1)
+_Static_assert(MAX_PARAMS >= (size_t)2 * BF_LIST_MAX, "find_outcomes has two a place");
 /* Texts of one multi-row statement, bytes; less where the server takes less. */
 #define MAX_STATEMENT_BYTES ((size_t)4 << 20)
 
@@ -150,15 +153,16 @@ static bool write_bulk_texts(bf_store_t *store)
         .tail = " ON DUPLICATE KEY UPDATE " SET_IF_GIVEN("graph") ", " SET_IF_OURS(
             "state"
             "s") ", " SET_IF_OURS("vars") ","
-                                          " " SET_IF_OURS("tasks") ", " SET_IF_OURS("prev"
-                                                                                    "_re"
-                                                                                    "v") ", " SET_IF_OURS("status") ", " SET_IF_OURS("seq") ", " SET_IF_OURS(
-                                              "partition_no") ", " SET_IF_OURS("creator") ","
-                                                                                          " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
-                                                                                              "upda"
-                                                                                              "te_"
-                                                                                              "tim"
-                                                                                              "e") ", " SET_IF_OURS("rev"),
+                                          " " SET_IF_OURS("tasks") ", " SET_IF_OURS(
+                                              "prev"
+                                              "_re"
+                                              "v") ", " SET_IF_OURS("status") ","
+                                                                              " " SET_IF_OURS("seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS("creator") ","
+                                                                                                                                                                  " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
+                                                                                                                                                                      "upda"
+                                                                                                                                                                      "te_"
+                                                                                                                                                                      "tim"
+                                                                                                                                                                      "e") ", " SET_IF_OURS("rev"),
         .columns = 15,
     };
     store->insert_history = (bf_bulk_t){
@@ -333,7 +337,7 @@ bf_status_t bf_store_open(const bf_store_options_t *options, bf_store_t **ret,
         goto out;
     }
     if (!write_bulk_texts(store) || !write_list_texts(store) ||
-        bf_params_init(&store->params, (size_t)4 * BF_LIST_MAX + 16) != BF_OK ||
+        bf_params_init(&store->params, MAX_PARAMS) != BF_OK ||
         bf_params_init(&store->bulk_params, (size_t)MAX_COLUMNS * BF_BULK_MAX) != BF_OK) {
         status = bf_err_nomem(err, "opening the store");
         goto out;

@@ -1,0 +1,334 @@
+/*
+ * test_store_lost.c - deadlocks, lock time-outs and connections that are cut
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/db_proxy.h"
+#include "tests/support/store_rows.h"
+
+static bf_store_t *open_through(const rows_t *rows, const db_proxy_t *proxy)
+{
+    bf_store_t *store = NULL;
+    bf_err_t err = BF_ERR_INIT;
+    bf_store_options_t options = {.db = rows->db.options};
+    options.db.host = "127.0.0.1";
+    options.db.port = db_proxy_port(proxy);
+    options.db.read_timeout_ms = 10000;
+    bf_status_t status = bf_store_open(&options, &store, &err);
+    cr_assert_eq(status, BF_OK, "%s", err.text);
+    return store;
+}
+
+/* A fixture whose store goes through a proxy. */
+static db_proxy_t *begin_with_proxy(rows_t *rows)
+{
+    rows_begin(rows);
+    db_proxy_t *proxy = db_proxy_start(rows->db.options.host, rows->db.options.port);
+    cr_assert_not_null(proxy);
+    bf_store_close(rows->store);
+    rows->store = open_through(rows, proxy);
+    return proxy;
+}
+
+static void end_with_proxy(rows_t *rows, db_proxy_t *proxy)
+{
+    rows_end(rows);
+    db_proxy_stop(proxy);
+}
+
+static void run_ok(bf_db_t *db, const char *sql)
+{
+    bf_err_t err = BF_ERR_INIT;
+    bf_status_t status = bf_db_execute(db, sql, &err);
+    cr_assert_eq(status, BF_OK, "%s", err.text);
+}
+
+static bf_db_t *connect_db(const rows_t *rows)
+{
+    bf_db_t *db = NULL;
+    cr_assert_eq(bf_db_connect(&rows->db.options, &db, NULL), BF_OK);
+    return db;
+}
+
+/* --- locks --- */
+
+Test(store_lost, commit__that_waits_too_long_for_a_lock_asks_to_try_again)
+{
+    rows_t rows;
+    rows_begin(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
+    bf_db_t *other = connect_db(&rows);
+    run_ok(other, "START TRANSACTION");
+    run_ok(other, "UPDATE bpm_flow_repository SET status = 0");
+    run_ok(bf_store_db(rows.store), "SET SESSION innodb_lock_wait_timeout = 1");
+    rows_change(inst);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_STORE_RETRY);
+    cr_assert(bf_instance_is_dirty(inst));
+    cr_assert_eq(test_db_int(&rows.db, "SELECT next_offset FROM bpm_flow_offset"),
+                 rows.offset, "the whole transaction is undone, not only the statement");
+    run_ok(other, "ROLLBACK");
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
+    bf_db_close(other);
+    bf_instance_free(inst);
+    rows_end(&rows);
+}
+
+typedef struct second {
+    bf_db_t *db;
+    bf_status_t status;
+} second_t;
+
+static void *update_second(void *arg)
+{
+    second_t *second = arg;
+    second->status = bf_db_execute(
+        second->db, "UPDATE bpm_flow_repository SET seq = 9 WHERE instant_id = 'b'",
+        NULL);
+    return NULL;
+}
+
+Test(store_lost, execute__a_deadlock_asks_to_try_again)
+{
+    rows_t rows;
+    pthread_t thread;
+    rows_begin(&rows);
+    bf_instance_t *list[2] = {rows_instance("a"), rows_instance("b")};
+    cr_assert_eq(rows_commit(&rows, list, 2), BF_OK, "%s", rows.err.text);
+    second_t second = {connect_db(&rows), BF_OK};
+    bf_db_t *db = connect_db(&rows);
+    run_ok(db, "START TRANSACTION");
+    run_ok(second.db, "START TRANSACTION");
+    run_ok(db, "UPDATE bpm_flow_repository SET seq = 8 WHERE instant_id = 'b'");
+    run_ok(second.db, "UPDATE bpm_flow_repository SET seq = 9 WHERE instant_id = 'a'");
+    cr_assert_eq(pthread_create(&thread, NULL, update_second, &second), 0);
+    bf_status_t first = bf_db_execute(
+        db, "UPDATE bpm_flow_repository SET seq = 8 WHERE instant_id = 'a'", NULL);
+    if (first == BF_OK) {
+        run_ok(db, "COMMIT");
+    }
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_assert_eq((first == BF_E_STORE_RETRY) + (second.status == BF_E_STORE_RETRY), 1,
+                 "one of both is the victim");
+    cr_assert_eq((first == BF_OK) + (second.status == BF_OK), 1);
+    bf_db_close(db);
+    bf_db_close(second.db);
+    bf_instance_free(list[0]);
+    bf_instance_free(list[1]);
+    rows_end(&rows);
+}
+
+/* --- connections --- */
+
+Test(store_lost, commit__on_a_cut_connection_is_lost_and_a_new_one_goes_on)
+{
+    rows_t rows;
+    bf_commit_report_t report;
+    db_proxy_t *proxy = begin_with_proxy(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    const bf_batch_write_t batch = {.instances = &inst, .instance_count = 1};
+    cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_OK, "%s", rows.err.text);
+    rows_change(inst);
+    db_proxy_arm(proxy, "START TRANSACTION", DB_PROXY_CUT_REQUEST);
+    cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_E_STORE_LOST);
+    cr_assert_not(report.outcome_unknown, "COMMIT was not sent");
+    cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_E_STORE_LOST, "still");
+    db_proxy_refuse(proxy, true);
+    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_E_STORE_LOST);
+    cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_E_STORE_LOST);
+    bf_instance_t *none = NULL;
+    const char *id = "i-1";
+    cr_assert_eq(bf_store_load_instances(rows.store, &id, 1, &none, NULL),
+                 BF_E_STORE_LOST);
+    db_proxy_refuse(proxy, false);
+    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_OK, "%s", rows.err.text);
+    bf_instance_free(inst);
+    end_with_proxy(&rows, proxy);
+}
+
+/* In the middle of the transaction: it is undone by the server. */
+Test(store_lost, commit__cut_between_its_statements_leaves_nothing)
+{
+    rows_t rows;
+    db_proxy_t *proxy = begin_with_proxy(&rows);
+    bf_instance_t *inst = rows_instance("i-cut-here");
+    db_proxy_arm(proxy, "i-cut-here", DB_PROXY_CUT_REPLY);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_STORE_LOST);
+    cr_assert_eq(db_proxy_cuts(proxy), 1);
+    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_repository"), 1);
+    bf_instance_free(inst);
+    end_with_proxy(&rows, proxy);
+}
+
+Test(store_lost, resolve_commit__says_committed_when_only_the_reply_was_lost)
+{
+    rows_t rows;
+    bf_commit_report_t report;
+    bool committed = false;
+    db_proxy_t *proxy = begin_with_proxy(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
+    const bf_batch_write_t batch = {
+        .offsets = &move, .offset_count = 1, .instances = &inst, .instance_count = 1};
+    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REPLY);
+    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
+    cr_assert(report.outcome_unknown);
+    cr_assert(bf_instance_is_dirty(inst));
+    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, &rows.err),
+                 BF_OK, "%s", rows.err.text);
+    cr_assert(committed);
+    cr_assert_not(bf_instance_is_dirty(inst));
+    rows_change(inst);
+    rows.offset = 101;
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
+    bf_instance_free(inst);
+    end_with_proxy(&rows, proxy);
+}
+
+Test(store_lost, resolve_commit__says_not_committed_when_the_request_was_lost)
+{
+    rows_t rows;
+    bf_commit_report_t report;
+    bool committed = true;
+    db_proxy_t *proxy = begin_with_proxy(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
+    const bf_batch_write_t batch = {
+        .offsets = &move, .offset_count = 1, .instances = &inst, .instance_count = 1};
+    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REQUEST);
+    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
+    cr_assert(report.outcome_unknown);
+    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, &rows.err),
+                 BF_OK, "%s", rows.err.text);
+    cr_assert_not(committed);
+    cr_assert(bf_instance_is_dirty(inst));
+    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, &rows.err), BF_OK, "%s",
+                 rows.err.text);
+    bf_instance_free(inst);
+    end_with_proxy(&rows, proxy);
+}
+
+Test(store_lost, resolve_commit__is_fenced_when_somebody_else_has_claimed)
+{
+    rows_t rows;
+    bf_commit_report_t report;
+    bool committed = true;
+    db_proxy_t *proxy = begin_with_proxy(&rows);
+    const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
+    const bf_batch_write_t batch = {.offsets = &move, .offset_count = 1};
+    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REPLY);
+    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
+    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
+    bf_store_t *other = test_db_open_store(&rows.db);
+    (void)rows_claim(other, 0, "other/0");
+    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL),
+                 BF_E_FENCED);
+    cr_assert_not(committed);
+    bf_store_close(other);
+    end_with_proxy(&rows, proxy);
+}
+
+/* Without offset rows the instances themselves tell. */
+Test(store_lost, resolve_commit__without_offsets_asks_the_rows)
+{
+    rows_t rows;
+    bf_commit_report_t report;
+    bool committed = false;
+    db_proxy_t *proxy = begin_with_proxy(&rows);
+    bf_instance_t *list[2] = {rows_instance("i-1"), bf_instance_new("i-2")};
+    bf_instance_begin(list[1]); /* a change that names no time */
+    cr_assert_eq(bf_instance_state_put(list[1], "g:a", BF_TASK_WAITING), BF_OK);
+    bf_instance_commit(list[1]);
+    const bf_batch_write_t batch = {.instances = list, .instance_count = 2};
+    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REPLY);
+    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
+    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
+    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL), BF_OK);
+    cr_assert(committed);
+    rows_change(list[0]);
+    rows_change(list[1]);
+    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REQUEST);
+    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
+    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
+    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL), BF_OK);
+    cr_assert_not(committed);
+    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, &rows.err), BF_OK, "%s",
+                 rows.err.text);
+    bf_instance_free(list[0]);
+    bf_instance_free(list[1]);
+    end_with_proxy(&rows, proxy);
+}
+
+Test(store_lost, reconnect__after_the_server_ended_the_connection)
+{
+    rows_t rows;
+    char sql[64];
+    rows_begin(&rows);
+    (void)snprintf(sql, sizeof(sql), "KILL %llu",
+                   (unsigned long long)bf_db_connection_id(bf_store_db(rows.store)));
+    test_db_sql(&rows.db, sql);
+    cr_assert_eq(rows_commit(&rows, NULL, 0), BF_E_STORE_LOST);
+    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(rows_commit(&rows, NULL, 0), BF_OK, "%s", rows.err.text);
+    rows_end(&rows);
+}
+
+/* --- connecting --- */
+
+Test(store_lost, connect__says_what_to_do)
+{
+    rows_t rows;
+    bf_db_t *db = NULL;
+    rows_begin(&rows);
+    bf_db_options_t options = rows.db.options;
+    options.password = "wrong";
+    cr_assert_eq(bf_db_connect(&options, &db, &rows.err), BF_E_STORE);
+    cr_assert(strstr(rows.err.text, "check user, password and grants"), "%s",
+              rows.err.text);
+    options = rows.db.options;
+    options.database = "bf_no_such_database";
+    bf_err_clear(&rows.err);
+    cr_assert_eq(bf_db_connect(&options, &db, &rows.err), BF_E_STORE);
+    cr_assert(strstr(rows.err.text, "CREATE DATABASE"), "%s", rows.err.text);
+    options = rows.db.options;
+    options.port = 1;
+    bf_err_clear(&rows.err);
+    cr_assert_eq(bf_db_connect(&options, &db, &rows.err), BF_E_STORE_LOST);
+    cr_assert(strstr(rows.err.text, "is the server running"), "%s", rows.err.text);
+    cr_assert_null(db);
+    rows_end(&rows);
+}
+
+Test(store_lost, connect__sets_the_session_up)
+{
+    rows_t rows;
+    rows_begin(&rows);
+    bf_db_t *db = bf_store_db(rows.store);
+    cr_assert(
+        strncmp(bf_db_server(db), bf_db_is_mariadb(db) ? "MariaDB 1" : "MySQL ", 6) == 0,
+        "%s", bf_db_server(db));
+    /* a value that does not fit is an error, and times are UTC */
+    cr_assert_eq(bf_db_execute(db,
+                               "INSERT INTO bpm_flow_topic (topic, topic_id) VALUES "
+                               "(REPEAT('x', 300), '')",
+                               NULL),
+                 BF_E_STORE_DATA);
+    cr_assert_eq(bf_db_execute(db,
+                               "DO IF(@@session.time_zone = '+00:00' AND "
+                               "@@session.character_set_client = 'utf8mb4' AND "
+                               "@@session.autocommit = 1, 1, "
+                               "(SELECT 1 UNION SELECT 2))",
+                               &rows.err),
+                 BF_OK, "%s", rows.err.text);
+    rows_end(&rows);
+}
