@@ -8,16 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/db_proxy.h"
+#include "bpmflow/clock.h"
+#include "tests/support/proxy.h"
 #include "tests/support/store_rows.h"
 
-static bf_store_t *open_through(const rows_t *rows, const db_proxy_t *proxy)
+static bf_store_t *open_through(const rows_t *rows, const test_proxy_t *proxy)
 {
     bf_store_t *store = NULL;
     bf_err_t err = BF_ERR_INIT;
     bf_store_options_t options = {.db = rows->db.options};
     options.db.host = "127.0.0.1";
-    options.db.port = db_proxy_port(proxy);
+    options.db.port = test_proxy_port(proxy);
     options.db.read_timeout_ms = 10000;
     bf_status_t status = bf_store_open(&options, &store, &err);
     cr_assert_eq(status, BF_OK, "%s", err.text);
@@ -25,20 +26,21 @@ static bf_store_t *open_through(const rows_t *rows, const db_proxy_t *proxy)
 }
 
 /* A fixture whose store goes through a proxy. */
-static db_proxy_t *begin_with_proxy(rows_t *rows)
+static test_proxy_t *begin_with_proxy(rows_t *rows)
 {
     rows_begin(rows);
-    db_proxy_t *proxy = db_proxy_start(rows->db.options.host, rows->db.options.port);
+    test_proxy_t *proxy =
+        test_proxy_start(rows->db.options.host, (uint16_t)rows->db.options.port);
     cr_assert_not_null(proxy);
     bf_store_close(rows->store);
     rows->store = open_through(rows, proxy);
     return proxy;
 }
 
-static void end_with_proxy(rows_t *rows, db_proxy_t *proxy)
+static void end_with_proxy(rows_t *rows, test_proxy_t *proxy)
 {
     rows_end(rows);
-    db_proxy_stop(proxy);
+    test_proxy_stop(proxy);
 }
 
 static void run_ok(bf_db_t *db, const char *sql)
@@ -129,24 +131,28 @@ Test(store_lost, commit__on_a_cut_connection_is_lost_and_a_new_one_goes_on)
 {
     rows_t rows;
     bf_commit_report_t report;
-    db_proxy_t *proxy = begin_with_proxy(&rows);
+    test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *inst = rows_instance("i-1");
     const bf_batch_write_t batch = {.instances = &inst, .instance_count = 1};
     cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_OK, "%s", rows.err.text);
     rows_change(inst);
-    db_proxy_arm(proxy, "START TRANSACTION", DB_PROXY_CUT_REQUEST);
+    test_proxy_lose_request(proxy, "START TRANSACTION");
     cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_E_STORE_LOST);
     cr_assert_not(report.outcome_unknown, "COMMIT was not sent");
     cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_E_STORE_LOST, "still");
-    db_proxy_refuse(proxy, true);
-    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_E_STORE_LOST);
+    test_proxy_cut(proxy);
+    while (bf_store_reconnect(rows.store, NULL) == BF_OK) {
+        bf_clock_sleep_ms(5); /* the proxy has not seen it yet */
+    }
     cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_E_STORE_LOST);
     bf_instance_t *none = NULL;
     const char *id = "i-1";
     cr_assert_eq(bf_store_load_instances(rows.store, &id, 1, &none, NULL),
                  BF_E_STORE_LOST);
-    db_proxy_refuse(proxy, false);
-    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    test_proxy_mend(proxy);
+    while (bf_store_reconnect(rows.store, NULL) != BF_OK) {
+        bf_clock_sleep_ms(5);
+    }
     cr_assert_eq(rows_commit_batch(&rows, batch, &report), BF_OK, "%s", rows.err.text);
     bf_instance_free(inst);
     end_with_proxy(&rows, proxy);
@@ -156,11 +162,11 @@ Test(store_lost, commit__on_a_cut_connection_is_lost_and_a_new_one_goes_on)
 Test(store_lost, commit__cut_between_its_statements_leaves_nothing)
 {
     rows_t rows;
-    db_proxy_t *proxy = begin_with_proxy(&rows);
+    test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *inst = rows_instance("i-cut-here");
-    db_proxy_arm(proxy, "i-cut-here", DB_PROXY_CUT_REPLY);
+    test_proxy_lose_answer(proxy, "i-cut-here");
     cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_STORE_LOST);
-    cr_assert_eq(db_proxy_cuts(proxy), 1);
+    cr_assert_eq(test_proxy_lost(proxy), 1);
     cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
     cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
     cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_repository"), 1);
@@ -173,12 +179,12 @@ Test(store_lost, resolve_commit__says_committed_when_only_the_reply_was_lost)
     rows_t rows;
     bf_commit_report_t report;
     bool committed = false;
-    db_proxy_t *proxy = begin_with_proxy(&rows);
+    test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *inst = rows_instance("i-1");
     const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
     const bf_batch_write_t batch = {
         .offsets = &move, .offset_count = 1, .instances = &inst, .instance_count = 1};
-    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REPLY);
+    test_proxy_lose_answer(proxy, "COMMIT");
     cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
     cr_assert(report.outcome_unknown);
     cr_assert(bf_instance_is_dirty(inst));
@@ -199,12 +205,12 @@ Test(store_lost, resolve_commit__says_not_committed_when_the_request_was_lost)
     rows_t rows;
     bf_commit_report_t report;
     bool committed = true;
-    db_proxy_t *proxy = begin_with_proxy(&rows);
+    test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *inst = rows_instance("i-1");
     const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
     const bf_batch_write_t batch = {
         .offsets = &move, .offset_count = 1, .instances = &inst, .instance_count = 1};
-    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REQUEST);
+    test_proxy_lose_request(proxy, "COMMIT");
     cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
     cr_assert(report.outcome_unknown);
     cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
@@ -223,10 +229,10 @@ Test(store_lost, resolve_commit__is_fenced_when_somebody_else_has_claimed)
     rows_t rows;
     bf_commit_report_t report;
     bool committed = true;
-    db_proxy_t *proxy = begin_with_proxy(&rows);
+    test_proxy_t *proxy = begin_with_proxy(&rows);
     const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
     const bf_batch_write_t batch = {.offsets = &move, .offset_count = 1};
-    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REPLY);
+    test_proxy_lose_answer(proxy, "COMMIT");
     cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
     cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
     bf_store_t *other = test_db_open_store(&rows.db);
@@ -244,20 +250,20 @@ Test(store_lost, resolve_commit__without_offsets_asks_the_rows)
     rows_t rows;
     bf_commit_report_t report;
     bool committed = false;
-    db_proxy_t *proxy = begin_with_proxy(&rows);
+    test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *list[2] = {rows_instance("i-1"), bf_instance_new("i-2")};
     bf_instance_begin(list[1]); /* a change that names no time */
     cr_assert_eq(bf_instance_state_put(list[1], "g:a", BF_TASK_WAITING), BF_OK);
     bf_instance_commit(list[1]);
     const bf_batch_write_t batch = {.instances = list, .instance_count = 2};
-    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REPLY);
+    test_proxy_lose_answer(proxy, "COMMIT");
     cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
     cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
     cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL), BF_OK);
     cr_assert(committed);
     rows_change(list[0]);
     rows_change(list[1]);
-    db_proxy_arm(proxy, "COMMIT", DB_PROXY_CUT_REQUEST);
+    test_proxy_lose_request(proxy, "COMMIT");
     cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
     cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
     cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL), BF_OK);

@@ -35,6 +35,7 @@ struct test_proxy {
     bool stop;               /* lock */
     bool cut;                /* lock */
     char lose[64];           /* lock; "" = nothing */
+    bool lose_request;       /* lock; the request itself, not its answer */
     int lost;                /* lock */
     pair_t pairs[PAIRS_MAX]; /* proxy's thread */
     size_t count;
@@ -95,13 +96,16 @@ static bool send_all(int fd, const char *data, size_t len)
     return true;
 }
 
-/* Is this the request whose answer gets lost? */
-static bool is_marked(test_proxy_t *proxy, const char *data, size_t len)
+/* Is this the request that gets lost, or whose answer does? */
+static bool is_marked(test_proxy_t *proxy, const char *data, size_t len,
+                      bool *ret_request)
 {
     bool marked = false;
     pthread_mutex_lock(&proxy->lock);
     if (proxy->lose[0] && memmem(data, len, proxy->lose, strlen(proxy->lose)) != NULL) {
         proxy->lose[0] = '\0';
+        *ret_request = proxy->lose_request;
+        proxy->lost += proxy->lose_request ? 1 : 0;
         marked = true;
     }
     pthread_mutex_unlock(&proxy->lock);
@@ -123,7 +127,11 @@ static bool hand_on(test_proxy_t *proxy, pair_t *pair, bool from_client)
         pthread_mutex_unlock(&proxy->lock);
         return false;
     }
-    if (from_client && is_marked(proxy, buffer, (size_t)n)) {
+    bool request = false;
+    if (from_client && is_marked(proxy, buffer, (size_t)n, &request)) {
+        if (request) {
+            return false;
+        }
         pair->losing = true;
     }
     return send_all(from_client ? pair->server : pair->client, buffer, (size_t)n);
@@ -228,11 +236,22 @@ void test_proxy_mend(test_proxy_t *proxy)
     pthread_mutex_unlock(&proxy->lock);
 }
 
-void test_proxy_lose_answer(test_proxy_t *proxy, const char *text)
+static void lose(test_proxy_t *proxy, const char *text, bool request)
 {
     pthread_mutex_lock(&proxy->lock);
     (void)snprintf(proxy->lose, sizeof(proxy->lose), "%s", text);
+    proxy->lose_request = request;
     pthread_mutex_unlock(&proxy->lock);
+}
+
+void test_proxy_lose_answer(test_proxy_t *proxy, const char *text)
+{
+    lose(proxy, text, false);
+}
+
+void test_proxy_lose_request(test_proxy_t *proxy, const char *text)
+{
+    lose(proxy, text, true);
 }
 
 int test_proxy_lost(test_proxy_t *proxy)

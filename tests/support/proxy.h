@@ -2,8 +2,9 @@
  * proxy.h - a TCP proxy that tests put between a program and its database
  *
  * Hands bytes on both ways.  It can be cut (all connections are closed and new ones are
- * refused) and mended, and it can cut by itself in the moment between a request with some
- * text in it and its answer: a COMMIT that is carried out and not answered.
+ * refused) and mended, and it can cut by itself before a request with some text in it is
+ * handed on, or between that and its answer: a COMMIT that is carried out and not
+ * answered.
  *
  * Threads:  one of its own; the functions may be called from the test's.
  *
@@ -26,7 +27,9 @@ void test_proxy_mend(test_proxy_t *proxy);
 /** Cut the connection that sends this text, after it was handed on and answered, before
  *  the answer is handed back. Once. Connections after that work. */
 void test_proxy_lose_answer(test_proxy_t *proxy, const char *text);
-/** How many answers were lost. */
+/** The same before it is handed on: the server never gets it. */
+void test_proxy_lose_request(test_proxy_t *proxy, const char *text);
+/** How many requests or answers were lost. */
 int test_proxy_lost(test_proxy_t *proxy);
 
 #endif /* BF_TEST_PROXY_H */
