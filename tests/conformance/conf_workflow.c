@@ -173,7 +173,7 @@ static void add_common(workflow_case_t *w, step_t *s)
     conf_t *conf = w->c->conf;
     bf_value_t states = states_of(w, s->bag->instance);
     bf_value_t executed = executed_of(w, bf_value_get_str(s->expect, "executed"));
-    bf_value_t is_end = bf_value_bool(bf_context_is_end(s->bag->ctx, s->graph_id));
+    bf_value_t is_end = bf_value_bool(bf_context_is_end(s->bag->ctx, NULL));
     bf_value_t vars =
         conf_take_vars(conf, s->bag->ctx, bf_value_get_str(s->expect, "vars"));
     conf_map_put(&s->came, "states", &states);
