@@ -397,6 +397,7 @@ static bf_status_t enter_call(bf_exchanger_t *ex, const bf_node_t *node,
     }
     inner->usage = usage;
     inner->depth++;
+    inner->caller = ex->at;
     if (rc == BF_OK) {
         bf_entry_t entry = {
             .node = node, .frame = ex->frame, .kind = BF_ENTRY_CALL, .as.inner = inner};
