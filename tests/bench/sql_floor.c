@@ -325,8 +325,8 @@ static bf_status_t add_row(player_t *p, batch_t *batch, const source_t *row,
     bool was_dirty = bf_instance_is_dirty(inst);
     bf_command_t command = command_of(p, row);
     bf_outcome_t outcome;
-    rc = bf_command_execute(p->executor, &command, inst, &p->arena, row->time_ms,
-                            &outcome, err);
+    const bf_command_env_t env = {.executor = p->executor};
+    rc = bf_command_execute(&env, &command, inst, &p->arena, row->time_ms, &outcome, err);
     if (rc != BF_OK) {
         return rc;
     }
