@@ -90,6 +90,9 @@ LIB_SRC := $(sort $(foreach l,$(LAYERS),$(wildcard lib/$(l)/*.c)))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
 WORKER_SRC := $(sort $(wildcard worker/*.c))
 CLI_SRC := $(sort $(wildcard worker/cli/*.c))
+# The tool reads the worker's configuration file with the worker's own table.
+CLI_SHARED := $(wildcard worker/settings.c worker/settings_file.c worker/settings_finish.c \
+              worker/properties.c)
 CONF_SRC := $(sort $(wildcard tests/conformance/*.c))
 ALL_HEADERS = $(shell find include lib worker tests deploy -name '*.h' 2>/dev/null)
 ALL_C = $(shell find lib worker tests deploy -name '*.c' 2>/dev/null | sort)
@@ -135,7 +138,7 @@ endef
 $(BUILD)/bin/bpmflow-worker: $(WORKER_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
 	$(call link,-rdynamic $(DEPS_LIBS))
 
-$(BUILD)/bin/bpmflow: $(CLI_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
+$(BUILD)/bin/bpmflow: $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI_SRC) $(CLI_SHARED)) $(LIB_A)
 	$(call link,$(DEPS_LIBS))
 
 $(BUILD)/bin/bpmflow-conformance: $(CONF_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)

@@ -251,6 +251,24 @@ Test(cli, config__gives_the_addresses)
     test_cli_run(&cli, "show", "leave-1", "-c", path, NULL);
     test_cli_expect(&cli, 4);
     test_cli_expect_err(&cli, ":2: ");
+    write_file(path, "worker.conf",
+               "kafka = { borkers = \"a:1\"; };\nmysql = { port = 0; };");
+    test_cli_run(&cli, "show", "leave-1", "-c", path, NULL);
+    test_cli_expect(&cli, 4);
+    test_cli_expect_err(&cli, "kafka.brokers");
+    test_cli_expect_err(&cli, "mysql.port");
+    char address[64];
+    write_file(address, "address", "127.0.0.1:7\n");
+    char text[300];
+    (void)snprintf(text, sizeof text,
+                   "kafka = { embedded = true; embedded_file = \"%s\"; };\n"
+                   "events = { delivery = \"idempotent\"; };\n",
+                   address);
+    write_file(path, "worker.conf", text);
+    test_cli_run(&cli, "watch", "-c", path, NULL);
+    test_cli_expect(&cli, 3);
+    test_cli_expect_err(&cli, "127.0.0.1:7");
+    cr_assert_eq(unlink(address), 0);
     cr_assert_eq(unlink(path), 0);
     test_cli_fini(&cli);
 }

@@ -141,13 +141,14 @@ bool bf_cli_help_group(FILE *out, const char *group);
 
 /* --- the worker's configuration file (config.c) --- */
 
-/** Read FILE. BF_E_IO, BF_E_PARSE (file, line, reason), BF_E_NOMEM. */
+/** Read FILE; several problems are listed on stderr. BF_E_IO, BF_E_PARSE (err has the
+ *  first), BF_E_NOMEM. */
 bf_status_t bf_cli_config_load(const char *path, void **ret, bf_err_t *err) BF_MUST_USE;
 void bf_cli_config_free(void *config);
-/** Text of a scalar setting, e.g. "kafka.brokers"; NULL when the file has none. Borrowed
- *  until free. */
+/** Text of a scalar setting, e.g. "kafka.brokers": that of the file, or the default; NULL
+ *  when there is no such setting. Borrowed until free. */
 const char *bf_cli_config_get(void *config, const char *path);
-/** The index-th entry of a group of settings (raw properties). False at the end. */
+/** The index-th entry of a list of raw properties. False at the end. */
 bool bf_cli_config_entry(void *config, const char *path, size_t index,
                          const char **ret_name, const char **ret_value);
 

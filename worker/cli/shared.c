@@ -85,7 +85,6 @@ static const bf_cli_option_t db_options[] = {
      .kind = BF_OPTION_TEXT,
      .metavar = "FILE",
      .env = "BPMFLOW_DB_PASSWORD_FILE",
-     .setting = "mysql.password_file",
      .help = "file that holds the password in its first line"},
     {.name = "db-name",
      .letter = 'd',

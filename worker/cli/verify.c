@@ -24,7 +24,11 @@ static bf_status_t open_all(bf_verify_t *verify, bf_reader_t **ret_events,
     if (rc == BF_OK)
         rc = bf_cli_reader(cli, bf_cli_text(cli, "event-topic"), BF_READER_BEGINNING,
                            ret_events, err);
-    if (rc == BF_OK && !bf_cli_flag(cli, "no-replies"))
+    const char *enabled =
+        cli->config ? bf_cli_config_get(cli->config, "replies.enabled") : NULL;
+    bool off =
+        bf_cli_flag(cli, "no-replies") || (enabled && strcmp(enabled, "false") == 0);
+    if (rc == BF_OK && !off)
         rc = bf_cli_reader(cli, bf_cli_text(cli, "reply-topic"), BF_READER_BEGINNING,
                            ret_replies, err);
     return rc;
