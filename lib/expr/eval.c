@@ -146,6 +146,51 @@ static bf_value_t pop(machine_t *m)
     return m->stack[--m->used];
 }
 
+static const bf_value_t null_value;
+
+static bf_status_t compare(bf_vm_t *vm, bf_op_t op, const bf_value_t *a,
+                           const bf_value_t *b, bool *ret)
+{
+    if (op != BF_OP_EQ && op != BF_OP_NE) {
+        return bf_op_order(vm, op, a, b, ret);
+    }
+    bool equal = false;
+    bf_status_t rc = bf_op_equal(vm, a, b, &equal);
+    *ret = equal == (op == BF_OP_EQ);
+    return rc;
+}
+
+/* A variable compared with a constant. */
+static inline bf_status_t run_test(bf_vm_t *vm, const bf_instr_t *in, bool *ret)
+{
+    const bf_name_t *name = &vm->code->names[in->arg & 0xFFFF];
+    const bf_value_t *b = &vm->code->consts[in->arg >> 16];
+    const bf_expr_env_t *env = vm->env;
+    const bf_value_t *a =
+        env->lookup ? env->lookup(env->arg, name->text, name->len, name->hash) : NULL;
+    return compare(vm, (bf_op_t)in->argc, a ? a : &null_value, b, ret);
+}
+
+static inline bool is_true(const bf_value_t *value)
+{
+    return value->type != BF_VALUE_NULL &&
+           (value->type != BF_VALUE_BOOL || value->as.boolean);
+}
+
+static bf_status_t do_test(machine_t *m, const bf_instr_t *in)
+{
+    bool result = false;
+    bf_status_t rc = run_test(&m->vm, in, &result);
+    /* Before `&&` and `||` the result need not go over the stack. */
+    const bf_instr_t *next = in + 1;
+    if (m->at < m->vm.code->count && next->op == (result ? BF_OP_AND : BF_OP_OR)) {
+        m->at++;
+        return rc;
+    }
+    push(m, bf_value_bool(result));
+    return rc;
+}
+
 static bf_status_t do_const(machine_t *m, const bf_instr_t *in)
 {
     push(m, m->vm.code->consts[in->arg]);
@@ -230,20 +275,11 @@ static bf_status_t do_neg(machine_t *m, const bf_instr_t *in)
     return bf_op_negate(&m->vm, &a, top(m));
 }
 
-static bf_status_t do_equal(machine_t *m, const bf_instr_t *in)
-{
-    bf_value_t b = pop(m);
-    bool equal = false;
-    bf_status_t rc = bf_op_equal(&m->vm, top(m), &b, &equal);
-    *top(m) = bf_value_bool(equal == (in->op == BF_OP_EQ));
-    return rc;
-}
-
-static bf_status_t do_order(machine_t *m, const bf_instr_t *in)
+static bf_status_t do_compare(machine_t *m, const bf_instr_t *in)
 {
     bf_value_t b = pop(m);
     bool result = false;
-    bf_status_t rc = bf_op_order(&m->vm, (bf_op_t)in->op, top(m), &b, &result);
+    bf_status_t rc = compare(&m->vm, (bf_op_t)in->op, top(m), &b, &result);
     *top(m) = bf_value_bool(result);
     return rc;
 }
@@ -251,13 +287,13 @@ static bf_status_t do_order(machine_t *m, const bf_instr_t *in)
 static bf_status_t do_not(machine_t *m, const bf_instr_t *in)
 {
     (void)in;
-    *top(m) = bf_value_bool(!bf_expr_is_true(top(m)));
+    *top(m) = bf_value_bool(!is_true(top(m)));
     return BF_OK;
 }
 
 static bf_status_t do_and(machine_t *m, const bf_instr_t *in)
 {
-    if (bf_expr_is_true(top(m))) {
+    if (is_true(top(m))) {
         m->used--;
     } else {
         *top(m) = bf_value_bool(false);
@@ -268,7 +304,7 @@ static bf_status_t do_and(machine_t *m, const bf_instr_t *in)
 
 static bf_status_t do_or(machine_t *m, const bf_instr_t *in)
 {
-    if (bf_expr_is_true(top(m))) {
+    if (is_true(top(m))) {
         *top(m) = bf_value_bool(true);
         m->at = in->arg;
     } else {
@@ -280,7 +316,7 @@ static bf_status_t do_or(machine_t *m, const bf_instr_t *in)
 static bf_status_t do_bool(machine_t *m, const bf_instr_t *in)
 {
     (void)in;
-    *top(m) = bf_value_bool(bf_expr_is_true(top(m)));
+    *top(m) = bf_value_bool(is_true(top(m)));
     return BF_OK;
 }
 
@@ -293,7 +329,7 @@ static bf_status_t do_jump(machine_t *m, const bf_instr_t *in)
 static bf_status_t do_jump_false(machine_t *m, const bf_instr_t *in)
 {
     bf_value_t value = pop(m);
-    if (!bf_expr_is_true(&value)) {
+    if (!is_true(&value)) {
         m->at = in->arg;
     }
     return BF_OK;
@@ -517,6 +553,7 @@ static bf_status_t do_pop(machine_t *m, const bf_instr_t *in)
 }
 
 static const op_fn ops[BF_OP_COUNT] = {
+    [BF_OP_TEST] = do_test,
     [BF_OP_CONST] = do_const,
     [BF_OP_VAR] = do_var,
     [BF_OP_VAR_DYN] = do_var_dyn,
@@ -528,12 +565,12 @@ static const op_fn ops[BF_OP_COUNT] = {
     [BF_OP_DIV] = do_arithmetic,
     [BF_OP_MOD] = do_arithmetic,
     [BF_OP_NEG] = do_neg,
-    [BF_OP_EQ] = do_equal,
-    [BF_OP_NE] = do_equal,
-    [BF_OP_LT] = do_order,
-    [BF_OP_LE] = do_order,
-    [BF_OP_GT] = do_order,
-    [BF_OP_GE] = do_order,
+    [BF_OP_EQ] = do_compare,
+    [BF_OP_NE] = do_compare,
+    [BF_OP_LT] = do_compare,
+    [BF_OP_LE] = do_compare,
+    [BF_OP_GT] = do_compare,
+    [BF_OP_GE] = do_compare,
     [BF_OP_NOT] = do_not,
     [BF_OP_AND] = do_and,
     [BF_OP_OR] = do_or,
@@ -570,26 +607,57 @@ static bf_status_t run(machine_t *m)
     return BF_OK;
 }
 
+/* Make a machine ready; `small` holds STACK_SMALL values. */
+static bf_status_t prepare(machine_t *m, const bf_code_t *code, const bf_expr_env_t *env,
+                           bf_value_t *small, bf_err_t *err)
+{
+    m->vm.code = code;
+    m->vm.env = env;
+    m->vm.err = err;
+    m->vm.steps = env->max_steps ? env->max_steps : BF_EXPR_MAX_STEPS;
+    m->vm.pos = 0;
+    m->stack = small;
+    m->used = 0;
+    m->at = 0;
+    if (code->max_stack > STACK_SMALL) {
+        m->stack = bf_arena_alloc(env->arena, code->max_stack * sizeof(*m->stack));
+        if (!m->stack) {
+            return bf_err_nomem(err, "expression");
+        }
+    }
+    return BF_OK;
+}
+
+bf_status_t bf_code_test(const bf_code_t *code, const bf_expr_env_t *env, bool *ret,
+                         bf_err_t *err)
+{
+    if (code->count == 1 && code->instrs[0].op == BF_OP_TEST) {
+        bf_vm_t vm = {code, env, err, BF_EXPR_MAX_STEPS, code->instrs[0].pos};
+        return run_test(&vm, &code->instrs[0], ret);
+    }
+    bf_value_t small[STACK_SMALL];
+    machine_t m;
+    bf_status_t rc = prepare(&m, code, env, small, err);
+    if (rc == BF_OK) {
+        rc = run(&m);
+    }
+    if (rc == BF_OK) {
+        BF_ASSERT(m.used == 1);
+        /* Looked at in place: copying what was just written in parts is slow. */
+        *ret = is_true(&m.stack[0]);
+    }
+    return rc;
+}
+
 bf_status_t bf_code_run(const bf_code_t *code, const bf_expr_env_t *env, bf_value_t *ret,
                         bf_err_t *err)
 {
     bf_value_t small[STACK_SMALL];
     machine_t m;
-    m.vm.code = code;
-    m.vm.env = env;
-    m.vm.err = err;
-    m.vm.steps = env->max_steps ? env->max_steps : BF_EXPR_MAX_STEPS;
-    m.vm.pos = 0;
-    m.stack = small;
-    m.used = 0;
-    m.at = 0;
-    if (code->max_stack > STACK_SMALL) {
-        m.stack = bf_arena_alloc(env->arena, code->max_stack * sizeof(*m.stack));
-        if (!m.stack) {
-            return bf_err_nomem(err, "expression");
-        }
+    bf_status_t rc = prepare(&m, code, env, small, err);
+    if (rc == BF_OK) {
+        rc = run(&m);
     }
-    bf_status_t rc = run(&m);
     if (rc == BF_OK && ret) {
         BF_ASSERT(m.used == 1);
         *ret = m.stack[0];

@@ -48,12 +48,7 @@ bool bf_expr_is_true(const bf_value_t *value)
 bf_status_t bf_expr_test(const bf_expr_t *expr, const bf_expr_env_t *env, bool *ret,
                          bf_err_t *err)
 {
-    bf_value_t value;
-    bf_status_t rc = bf_code_run(&expr->code, env, &value, err);
-    if (rc == BF_OK) {
-        *ret = bf_expr_is_true(&value);
-    }
-    return rc;
+    return bf_code_test(&expr->code, env, ret, err);
 }
 
 const char *bf_expr_unknown_call(const bf_expr_t *expr)

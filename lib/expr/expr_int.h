@@ -88,6 +88,8 @@ bf_status_t bf_expr_error(bf_err_t *err, bf_status_t status, const char *text, s
 /* --- code --- */
 
 typedef enum {
+    /* variable names[arg & 0xFFFF] compared (operator argc) with consts[arg >> 16] */
+    BF_OP_TEST,
     BF_OP_CONST,   /* push consts[arg] */
     BF_OP_VAR,     /* push the variable names[arg] */
     BF_OP_VAR_DYN, /* pop a name, push that variable */
@@ -135,7 +137,8 @@ typedef struct bf_instr {
     uint32_t arg;
 } bf_instr_t;
 
-_Static_assert(BF_EXPR_MAX_BYTES <= UINT16_MAX, "positions are 16 bit");
+_Static_assert(BF_EXPR_MAX_BYTES <= UINT16_MAX, "positions, names and constants count "
+                                                "less than 16 bit");
 
 typedef struct bf_name {
     const char *text;
@@ -172,6 +175,7 @@ typedef struct bf_parser {
     bf_err_t *err;
     bf_status_t rc; /* the first failure */
     uint32_t depth;
+    uint32_t landed; /* the last instruction that a jump leads to */
     uint32_t stack;
     uint32_t max_stack;
     bf_instr_t *instrs;
@@ -207,6 +211,8 @@ bool bf_parser_at_name(const bf_parser_t *p, const char *name);
 /** Append an instruction; its number through ret (may be NULL). */
 bool bf_parser_emit(bf_parser_t *p, bf_op_t op, uint32_t argc, uint32_t arg, uint32_t pos,
                     uint32_t *ret);
+/** Make a boolean of the top of the stack, unless it is one for certain. */
+bool bf_parser_emit_bool(bf_parser_t *p, uint32_t pos);
 /** Make the jump go to the next instruction. */
 void bf_parser_land(bf_parser_t *p, uint32_t jump);
 bool bf_parser_add_name(bf_parser_t *p, const char *text, size_t len, uint32_t *ret);
@@ -266,9 +272,16 @@ extern const bf_function_t bf_functions_date[];
 
 /* --- machine --- */
 
+/** Shorten code: a variable compared with a constant becomes one instruction. */
+bf_status_t bf_code_fuse(bf_instr_t *instrs, uint32_t *count);
+
 /** Run code. ret may be NULL (scripts). */
 bf_status_t bf_code_run(const bf_code_t *code, const bf_expr_env_t *env, bf_value_t *ret,
                         bf_err_t *err);
+
+/** Run code as a condition. */
+bf_status_t bf_code_test(const bf_code_t *code, const bf_expr_env_t *env, bool *ret,
+                         bf_err_t *err);
 
 bf_status_t bf_vm_fail(bf_vm_t *vm, const char *fmt, ...) BF_PRINTF(2, 3);
 /** Count steps; BF_E_EXPRESSION when there are too many. */

@@ -683,7 +683,7 @@ static bool parse_and(bf_parser_t *p)
         uint32_t jump;
         uint32_t pos = p->token.pos;
         if (!bf_parser_emit(p, BF_OP_AND, 0, 0, pos, &jump) || !bf_parser_next(p) ||
-            !parse_not(p) || !bf_parser_emit(p, BF_OP_BOOL, 0, 0, pos, NULL)) {
+            !parse_not(p) || !bf_parser_emit_bool(p, pos)) {
             return false;
         }
         bf_parser_land(p, jump);
@@ -700,7 +700,7 @@ static bool parse_or(bf_parser_t *p)
         uint32_t jump;
         uint32_t pos = p->token.pos;
         if (!bf_parser_emit(p, BF_OP_OR, 0, 0, pos, &jump) || !bf_parser_next(p) ||
-            !parse_and(p) || !bf_parser_emit(p, BF_OP_BOOL, 0, 0, pos, NULL)) {
+            !parse_and(p) || !bf_parser_emit_bool(p, pos)) {
             return false;
         }
         bf_parser_land(p, jump);

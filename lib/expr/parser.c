@@ -77,6 +77,10 @@ bf_status_t bf_parser_finish(bf_parser_t *p, bf_code_t *ret)
     const void *consts;
     const void *names;
     const void *regexes;
+    if (bf_code_fuse(p->instrs, &p->count) != BF_OK) {
+        (void)out_of_memory(p);
+        return p->rc;
+    }
     if (!keep(p, p->instrs, p->count, sizeof(*p->instrs), &instrs) ||
         !keep(p, p->consts, p->const_count, sizeof(*p->consts), &consts) ||
         !keep(p, p->names, p->name_count, sizeof(*p->names), &names) ||
@@ -171,6 +175,7 @@ bool bf_parser_at_name(const bf_parser_t *p, const char *name)
 static int stack_effect(bf_op_t op, uint32_t argc, uint32_t arg)
 {
     switch (op) {
+    case BF_OP_TEST:
     case BF_OP_CONST:
     case BF_OP_VAR:
         return 1;
@@ -248,10 +253,22 @@ bool bf_parser_emit(bf_parser_t *p, bf_op_t op, uint32_t argc, uint32_t arg, uin
     return true;
 }
 
+bool bf_parser_emit_bool(bf_parser_t *p, uint32_t pos)
+{
+    bool certain = false;
+    if (p->rc == BF_OK && p->landed != p->count) {
+        bf_op_t last = (bf_op_t)p->instrs[p->count - 1].op;
+        certain = (last >= BF_OP_EQ && last <= BF_OP_NOT) || last == BF_OP_BOOL ||
+                  last == BF_OP_IN || last == BF_OP_LIKE || last == BF_OP_MATCHES;
+    }
+    return certain || bf_parser_emit(p, BF_OP_BOOL, 0, 0, pos, NULL);
+}
+
 void bf_parser_land(bf_parser_t *p, uint32_t jump)
 {
     if (p->rc == BF_OK) {
         p->instrs[jump].arg = p->count;
+        p->landed = p->count;
     }
 }
 
