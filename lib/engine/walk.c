@@ -399,18 +399,24 @@ static bf_status_t enter_call(bf_exchanger_t *ex, const bf_node_t *node,
     inner->depth++;
     inner->caller = ex->at;
     if (rc == BF_OK) {
-        bf_entry_t entry = {
-            .node = node, .frame = ex->frame, .kind = BF_ENTRY_CALL, .as.inner = inner};
+        bf_entry_t entry = {.node = node,
+                            .frame = ex->frame,
+                            .kind = BF_ENTRY_CALL,
+                            .source = ex->at,
+                            .as.inner = inner};
         rc = bf_walk_push(ex, &entry, err);
     }
     if (rc == BF_OK) {
         inner->base = ex->height;
+        inner->caller = ex->at;
         ex->frame = inner;
+        ex->at_saved = NULL;
         rc = bf_resume_frame(ex, inner, saved, err);
     }
     if (rc != BF_OK) {
         ex->height = height;
         ex->frame = inner->outer;
+        ex->at_saved = saved;
         bf_walk_close_frame(ex, inner);
     }
     return rc;
