@@ -71,7 +71,7 @@ Test(cli_look, show__prints_state_and_variables)
     test_cli_expect_out(cli, "instance  i-1\n");
     test_cli_expect_out(cli, "graph     g version 1");
     test_cli_expect_out(cli, "status    completed\n");
-    test_cli_expect_out(cli, "open      g:b  waiting\n");
+    test_cli_expect_out(cli, "g:b  waiting\n");
     test_cli_expect_out(cli, "g:a  completed\n");
     test_cli_expect_out(cli, "variables day = 3\n");
     test_cli_run(cli, "show", "i-1", "--json", NULL);
@@ -106,19 +106,54 @@ Test(cli_look, history__prints_the_steps)
     cli_world_end(&world);
 }
 
+/* The graph of the instances in a file; the caller removes it. */
+static void write_graph(char path[64])
+{
+    (void)snprintf(path, 64, "/tmp/bpmflow-test-%d-g.yml", (int)getpid());
+    FILE *file = fopen(path, "we");
+    cr_assert_not_null(file);
+    cr_assert_geq(fputs("id: g\nlayout:\n"
+                        "  - {id: s, type: start}\n"
+                        "  - {id: a, meta: {actor: ann}}\n"
+                        "  - {id: b, meta: {actor: bob}}\n"
+                        "  - {id: e, type: end}\n",
+                        file),
+                  0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+Test(cli_look, show__finds_what_may_come_next)
+{
+    cli_world_t world;
+    char path[64];
+    cli_world_begin(&world);
+    write_graph(path);
+    test_db_sql(&world.db, "UPDATE bpm_flow_repository SET status = 0, states = "
+                           "'{\"g:a\":1002}' WHERE instant_id = 'i-1'");
+    test_cli_t *cli = &world.cli;
+    test_cli_run(cli, "show", "i-1", "--graphs", path, NULL);
+    test_cli_expect(cli, 0);
+    test_cli_expect_out(cli, "status    running\n");
+    test_cli_expect_out(cli, "open      b  actor=bob\n");
+    test_cli_run(cli, "show", "i-1", "-G", path, "--json", NULL);
+    test_cli_expect_out(cli, "\"open\":[{\"node_id\":\"b\",\"title\":\"\",\"state\":0,"
+                             "\"meta\":{\"actor\":\"bob\"}}]");
+    test_cli_run(cli, "show", "i-1", NULL);
+    test_cli_expect(cli, 0);
+    test_cli_expect_out(cli, "open      known to the workers (bpmflow next)");
+    cr_assert_eq(unlink(path), 0);
+    test_cli_run(cli, "show", "i-1", "--graphs", path, NULL);
+    test_cli_expect(cli, 0);
+    test_cli_expect_err(cli, "note: ");
+    cli_world_end(&world);
+}
+
 Test(cli_look, graph_draw__colours_an_instance)
 {
     cli_world_t world;
     cli_world_begin(&world);
     char path[64];
-    (void)snprintf(path, sizeof path, "/tmp/bpmflow-test-%d-g.yml", (int)getpid());
-    FILE *file = fopen(path, "we");
-    cr_assert_not_null(file);
-    cr_assert_geq(fputs("id: g\nlayout:\n  - {id: s, type: start}\n  - {id: a}\n"
-                        "  - {id: b}\n  - {id: e, type: end}\n",
-                        file),
-                  0);
-    cr_assert_eq(fclose(file), 0);
+    write_graph(path);
     test_cli_run(&world.cli, "graph", "draw", path, "--instance", "i-1", NULL);
     test_cli_expect(&world.cli, 0);
     test_cli_expect_out(&world.cli, "completed");

@@ -145,6 +145,9 @@ bool bf_cli_help_group(FILE *out, const char *group);
  *  first), BF_E_NOMEM. */
 bf_status_t bf_cli_config_load(const char *path, void **ret, bf_err_t *err) BF_MUST_USE;
 void bf_cli_config_free(void *config);
+/** All settings of the file; borrowed. */
+struct bf_settings;
+const struct bf_settings *bf_cli_config_settings(const void *config);
 /** Text of a scalar setting, e.g. "kafka.brokers": that of the file, or the default; NULL
  *  when there is no such setting. Borrowed until free. */
 const char *bf_cli_config_get(void *config, const char *path);

@@ -76,6 +76,12 @@ void bf_cli_config_free(void *config)
     free(file);
 }
 
+const bf_settings_t *bf_cli_config_settings(const void *config)
+{
+    const file_t *file = config;
+    return &file->settings;
+}
+
 const char *bf_cli_config_get(void *config, const char *path)
 {
     file_t *file = config;

@@ -39,7 +39,7 @@ static void put_safe(bf_str_t *str, const char *text)
     bf_text_put_safe(str, text, strlen(text));
 }
 
-static void put_meta(bf_str_t *str, const bf_value_t *meta)
+void bf_cli_put_meta(bf_str_t *str, const bf_value_t *meta)
 {
     if (!meta || meta->type != BF_VALUE_MAP)
         return;
@@ -66,8 +66,10 @@ static void put_task(bf_str_t *str, const char *label, const bf_value_t *task)
         put_safe(str, title);
         bf_str_putc(str, '"');
     }
-    bf_str_printf(str, "  %s", bf_cli_state_text(int_of(task, "state")));
-    put_meta(str, bf_value_get_str(task, "meta"));
+    int64_t state = int_of(task, "state");
+    if (state != BF_TASK_UNKNOWN) /* not claimed yet: nothing to say */
+        bf_str_printf(str, "  %s", bf_cli_state_text(state));
+    bf_cli_put_meta(str, bf_value_get_str(task, "meta"));
     bf_str_putc(str, '\n');
 }
 

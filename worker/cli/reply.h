@@ -15,6 +15,9 @@ void bf_cli_reply_text(const bf_value_t *reply, bf_str_t *ret);
 /** 0 for an accepted command, 1 for a rejected one. */
 bf_exit_t bf_cli_reply_status(const bf_value_t *reply);
 
+/** "  name=value" for each member of a MAP; others: nothing. */
+void bf_cli_put_meta(bf_str_t *str, const bf_value_t *meta);
+
 /** "waiting" for 1001 ...; "?" for what is no state. */
 const char *bf_cli_state_text(int64_t code);
 

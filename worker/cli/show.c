@@ -8,6 +8,7 @@
 #include "bpmflow/clock.h"
 #include "worker/cli/commands.h"
 #include "worker/cli/connect.h"
+#include "worker/cli/probe.h"
 #include "worker/cli/reply.h"
 #include "worker/cli/table.h"
 
@@ -30,22 +31,60 @@ static void put_stamp(bf_str_t *out, const char *label, int64_t wall_ms, const c
     bf_str_putc(out, '\n');
 }
 
-/* States, only the waiting ones or all; returns how many. */
-static size_t put_states(bf_str_t *out, const bf_instance_t *inst, bool waiting)
+static void put_states(bf_str_t *out, const bf_instance_t *inst)
 {
     size_t cursor = 0;
-    size_t count = 0;
+    const char *label = "states";
     const char *key;
     bf_task_state_t state;
     while (bf_instance_state_next(inst, &cursor, &key, &state)) {
-        if (waiting && state != BF_TASK_WAITING)
-            continue;
-        const char *label = count++ ? "" : waiting ? "open" : "states";
         bf_str_printf(out, "%-10s", label);
         bf_text_put_safe(out, key, strlen(key));
         bf_str_printf(out, "  %s\n", bf_task_state_name(state));
+        label = "";
     }
-    return count;
+}
+
+/* Without the definitions: what is stored as waiting. */
+static void put_waiting(bf_str_t *out, const bf_instance_t *inst)
+{
+    size_t cursor = 0;
+    const char *label = "open";
+    const char *key;
+    bf_task_state_t state;
+    while (bf_instance_state_next(inst, &cursor, &key, &state)) {
+        if (state != BF_TASK_WAITING)
+            continue;
+        bf_str_printf(out, "%-10s", label);
+        bf_text_put_safe(out, key, strlen(key));
+        bf_str_puts(out, "  waiting\n");
+        label = "";
+    }
+    bf_str_printf(out,
+                  "%-10sknown to the workers (bpmflow next), or to show with "
+                  "--graphs\n",
+                  *label ? "open" : "");
+}
+
+static void put_open(bf_str_t *out, const bf_outcome_t *next)
+{
+    for (size_t i = 0; i < next->next_task_count; i++) {
+        const bf_task_t *task = &next->next_tasks[i].task;
+        bf_str_printf(out, "%-10s", i ? "" : "open");
+        bf_text_put_safe(out, task->node->id, strlen(task->node->id));
+        if (task->node->title) {
+            bf_str_puts(out, "  \"");
+            bf_text_put_safe(out, task->node->title, strlen(task->node->title));
+            bf_str_putc(out, '"');
+        }
+        if (task->state != BF_TASK_UNKNOWN)
+            bf_str_printf(out, "  %s", bf_task_state_name(task->state));
+        bf_cli_put_meta(out, &task->node->meta);
+        bf_str_putc(out, '\n');
+    }
+    if (next->next_task_count == 0)
+        bf_str_printf(out, "%-10snothing%s%s\n", "open", next->error ? ": " : "",
+                      next->error ? next->error : "");
 }
 
 static void put_vars(bf_str_t *out, bf_instance_t *inst)
@@ -69,7 +108,8 @@ static void put_vars(bf_str_t *out, bf_instance_t *inst)
     }
 }
 
-static void put_people(bf_str_t *out, bf_instance_t *inst, const bf_instance_row_t *row)
+static void put_people(bf_str_t *out, bf_instance_t *inst, const bf_instance_row_t *row,
+                       const bf_outcome_t *next)
 {
     put_safe(out, "instance", row->instant_id);
     bf_str_printf(out, "%-10s", "graph");
@@ -82,12 +122,11 @@ static void put_people(bf_str_t *out, bf_instance_t *inst, const bf_instance_row
                   (int)row->rev, (int)row->seq, (int)row->partition_no);
     put_stamp(out, "created", row->create_time_ms, row->creator);
     put_stamp(out, "updated", row->update_time_ms, row->updater);
-    if (put_states(out, inst, true) == 0 &&
-        bf_instance_status(inst) == BF_INSTANCE_RUNNING)
-        bf_str_puts(out,
-                    "open      nothing is claimed; ask a worker what is next: bpmflow "
-                    "next\n");
-    (void)put_states(out, inst, false);
+    if (bf_instance_status(inst) == BF_INSTANCE_RUNNING && next)
+        put_open(out, next);
+    else if (bf_instance_status(inst) == BF_INSTANCE_RUNNING)
+        put_waiting(out, inst);
+    put_states(out, inst);
     put_vars(out, inst);
 }
 
@@ -106,8 +145,23 @@ static void put_member(bf_str_t *out, const char *name, const char *text)
     bf_json_write_string(out, text ? text : "", text ? strlen(text) : 0);
 }
 
+static void put_open_json(bf_str_t *out, const bf_outcome_t *next)
+{
+    bf_str_puts(out, ",\"open\":[");
+    for (size_t i = 0; i < next->next_task_count; i++) {
+        const bf_task_t *task = &next->next_tasks[i].task;
+        bf_str_puts(out, i ? ",{\"node_id\":" : "{\"node_id\":");
+        bf_json_write_string(out, task->node->id, strlen(task->node->id));
+        put_member(out, "title", task->node->title);
+        bf_str_printf(out, ",\"state\":%d,\"meta\":", (int)task->state);
+        bf_json_write(out, &task->node->meta);
+        bf_str_putc(out, '}');
+    }
+    bf_str_putc(out, ']');
+}
+
 static void put_json(bf_str_t *out, const bf_instance_t *inst,
-                     const bf_instance_row_t *row)
+                     const bf_instance_row_t *row, const bf_outcome_t *next)
 {
     char time[BF_TIME_TEXT_MAX];
     bf_str_puts(out, "{\"instance_id\":");
@@ -126,6 +180,8 @@ static void put_json(bf_str_t *out, const bf_instance_t *inst,
     put_member(out, "update_time", time);
     put_text_column(out, "states", row->states);
     put_text_column(out, "vars", row->vars);
+    if (next)
+        put_open_json(out, next);
     bf_str_puts(out, "}\n");
 }
 
@@ -136,13 +192,23 @@ static bf_status_t show(bf_cli_t *cli, bf_instance_t *inst, bf_err_t *err)
     bf_str_t out;
     bf_str_init(&out, 0);
     bf_instance_row_t row;
+    bf_outcome_t next = {.code = BF_CODE_UNKNOWN_GRAPH};
+    bf_probe_t *probe = NULL;
     bf_status_t rc = bf_instance_write_row(inst, &arena, &row, err);
+    if (rc == BF_OK && bf_instance_status(inst) == BF_INSTANCE_RUNNING)
+        rc = bf_probe_new(cli, &probe, err);
+    if (rc == BF_OK && probe)
+        rc = bf_probe_next(probe, inst, &arena, &next, err);
+    if (rc == BF_OK && probe && next.code != BF_CODE_OK)
+        bf_cli_note("%s", next.error ? next.error : bf_code_name(next.code));
+    const bf_outcome_t *known = probe && next.code == BF_CODE_OK ? &next : NULL;
     if (rc == BF_OK && bf_cli_flag(cli, "json"))
-        put_json(&out, inst, &row);
+        put_json(&out, inst, &row, known);
     else if (rc == BF_OK)
-        put_people(&out, inst, &row);
+        put_people(&out, inst, &row, known);
     if (rc == BF_OK)
         rc = bf_cli_write(&out, err);
+    bf_probe_free(probe);
     bf_str_fini(&out);
     bf_arena_fini(&arena);
     return rc;
@@ -173,6 +239,15 @@ static bf_exit_t run_show(bf_cli_t *cli)
     return result;
 }
 
+static const bf_cli_option_t show_options[] = {
+    {.name = "graphs",
+     .letter = 'G',
+     .kind = BF_OPTION_LIST,
+     .metavar = "PATH",
+     .help = "definition file or folder, to know what may come next; may be repeated; "
+             "default: graphs.paths of the configuration file"},
+    {.name = NULL}};
+
 const bf_cli_command_t bf_cli_show = {
     .name = "show",
     .summary = "show an instance: state, open tasks, variables",
@@ -180,11 +255,12 @@ const bf_cli_command_t bf_cli_show = {
     .min_operands = 1,
     .max_operands = 1,
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_DB,
-    .description =
-        "Reads the instance from the tables; no worker is asked. Open are the tasks that "
-        "somebody has claimed or that a step made waiting; what else may come next is "
-        "known "
-        "to the workers: see next.",
+    .options = show_options,
+    .description = "Reads the instance from the tables; no worker is asked. Where the "
+                   "definitions are "
+                   "at hand (--graphs, or a configuration file with graphs.paths) open "
+                   "are all tasks "
+                   "that may come next, else those that are stored as waiting.",
     .status = "1 also when there is no such instance.",
     .examples = "    bpmflow show leave-1\n"
                 "    bpmflow show leave-1 --json | jq .vars\n",
