@@ -44,7 +44,8 @@ bf_status_t bf_mysql_repository_open(const bf_mysql_repository_options_t *option
 bf_store_t *bf_mysql_repository_store(bf_repository_t *repo);
 
 /** Recorder for bf_executor_set_recorder(); arg is the repository. The row (copied) is
- *  written together with the next change, or by flush. BF_OK or BF_E_NOMEM. */
+ *  written together with the change that took its number (bf_instance_next_seq()); where
+ *  that change is undone, the row is forgotten. BF_OK or BF_E_NOMEM. */
 bf_status_t bf_mysql_repository_record(void *repo, const bf_history_t *row,
                                        bf_err_t *err) BF_MUST_USE;
 

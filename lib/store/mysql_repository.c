@@ -77,17 +77,46 @@ static void make_stale(mysql_repository_t *self, const char *id)
     }
 }
 
-/* What was collected of an instance: written by now, or given up. */
-static void remove_changes_of(mysql_repository_t *self, const char *id)
+static void keep_row(mysql_repository_t *self, size_t from, size_t *kept)
+{
+    if (*kept != from) {
+        self->history[*kept] = self->history[from];
+    }
+    (*kept)++;
+}
+
+/* Forget the rows of an instance from a number on. */
+static void remove_history_of(mysql_repository_t *self, const char *id, int32_t from_seq)
 {
     size_t kept = 0;
     for (size_t i = 0; i < self->history_count; i++) {
-        if (strcmp(self->history[i].instance_id, id) != 0) {
-            self->history[kept++] = self->history[i];
+        const bf_history_t *row = &self->history[i];
+        if (row->seq < from_seq || strcmp(row->instance_id, id) != 0) {
+            keep_row(self, i, &kept);
         }
     }
     self->history_count = kept;
+}
+
+/* What was collected of an instance: written by now, or given up. */
+static void remove_changes_of(mysql_repository_t *self, const char *id)
+{
+    remove_history_of(self, id, INT32_MIN);
     (void)bf_map_remove(self->dirty, id, strlen(id));
+}
+
+/* Rows whose number the instance has not taken: their change was undone. */
+static void remove_undone_history(mysql_repository_t *self)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < self->history_count; i++) {
+        const bf_history_t *row = &self->history[i];
+        const bf_instance_t *inst = bf_cache_get(self->cache, row->instance_id);
+        if (inst == NULL || row->seq <= bf_instance_seq(inst)) {
+            keep_row(self, i, &kept);
+        }
+    }
+    self->history_count = kept;
 }
 
 static void forget_changes_of(mysql_repository_t *self, const char *id)
@@ -312,6 +341,7 @@ static bf_status_t flush(mysql_repository_t *self, bool all_or_nothing, bf_err_t
     size_t count = 0;
     bf_err_t failure = BF_ERR_INIT;
     drop_stale(self);
+    remove_undone_history(self);
     if (bf_map_count(self->dirty) == 0 && self->history_count == 0) {
         return BF_OK;
     }
@@ -393,6 +423,8 @@ bf_status_t bf_mysql_repository_record(void *repo, const bf_history_t *row, bf_e
 {
     mysql_repository_t *self = self_of(repo);
     bool ok = true;
+    /* a number that comes again was undone the first time */
+    remove_history_of(self, row->instance_id, row->seq);
     if (self->history_count == self->history_capacity) {
         size_t capacity = self->history_capacity == 0 ? 16 : self->history_capacity * 2;
         bf_history_t *list = realloc(self->history, capacity * sizeof(*list));
