@@ -53,6 +53,17 @@ void bf_instance_live_free(bf_instance_live_t *live)
     free(live);
 }
 
+void bf_instance_set_live(bf_instance_t *inst, bf_instance_live_t *live)
+{
+    if (inst->is_packed) {
+        free(inst->as.pack);
+    } else {
+        bf_instance_live_free(inst->as.live);
+    }
+    inst->is_packed = false;
+    inst->as.live = live;
+}
+
 bf_instance_t *bf_instance_new(const char *id)
 {
     size_t len = strlen(id);
@@ -61,8 +72,8 @@ bf_instance_t *bf_instance_new(const char *id)
         return NULL;
     }
     memcpy(inst->id, id, len + 1);
-    inst->live = bf_instance_live_new();
-    if (!inst->live) {
+    inst->as.live = bf_instance_live_new();
+    if (!inst->as.live) {
         free(inst);
         return NULL;
     }
@@ -74,8 +85,7 @@ void bf_instance_free(bf_instance_t *inst)
     if (!inst) {
         return;
     }
-    bf_instance_live_free(inst->live);
-    free(inst->pack);
+    bf_instance_set_live(inst, NULL);
     free(inst);
 }
 
@@ -88,7 +98,7 @@ const char *bf_instance_id(const bf_instance_t *inst)
 
 bf_instance_status_t bf_instance_status(const bf_instance_t *inst)
 {
-    return inst->now.status;
+    return (bf_instance_status_t)inst->status;
 }
 
 int32_t bf_instance_revision(const bf_instance_t *inst)
@@ -98,7 +108,7 @@ int32_t bf_instance_revision(const bf_instance_t *inst)
 
 int32_t bf_instance_seq(const bf_instance_t *inst)
 {
-    return inst->now.seq;
+    return inst->seq;
 }
 
 int32_t bf_instance_partition(const bf_instance_t *inst)
@@ -113,52 +123,48 @@ void bf_instance_set_partition(bf_instance_t *inst, int32_t partition_no)
 
 const char *bf_instance_creator(const bf_instance_t *inst)
 {
-    BF_ASSERT(inst->live);
-    return inst->live->texts.creator;
+    return bf_instance_live(inst)->texts.creator;
 }
 
 const char *bf_instance_graph_id(const bf_instance_t *inst)
 {
-    BF_ASSERT(inst->live);
-    return inst->live->texts.graph_id;
+    return bf_instance_live(inst)->texts.graph_id;
 }
 
 int32_t bf_instance_graph_version(const bf_instance_t *inst)
 {
-    return inst->now.graph_version;
+    return inst->graph_version;
 }
 
 const char *bf_instance_graph_hash(const bf_instance_t *inst)
 {
-    BF_ASSERT(inst->live);
-    return inst->live->texts.graph_hash;
+    return bf_instance_live(inst)->texts.graph_hash;
 }
 
 const char *bf_instance_tasks(const bf_instance_t *inst)
 {
-    BF_ASSERT(inst->live);
-    return inst->live->texts.tasks;
+    return bf_instance_live(inst)->texts.tasks;
 }
 
 bf_vars_t *bf_instance_vars(bf_instance_t *inst)
 {
-    BF_ASSERT(inst->live);
-    return inst->live->vars;
+    return bf_instance_live(inst)->vars;
 }
 
 /* --- changes --- */
 
 static bf_instance_live_t *live_in_transaction(bf_instance_t *inst)
 {
-    BF_ASSERT(inst->live && inst->live->in_transaction);
-    return inst->live;
+    bf_instance_live_t *live = bf_instance_live(inst);
+    BF_ASSERT(live->in_transaction);
+    return live;
 }
 
 void bf_instance_set_status(bf_instance_t *inst, bf_instance_status_t status)
 {
     bf_instance_live_t *live = live_in_transaction(inst);
-    if (inst->now.status != status) {
-        inst->now.status = status;
+    if (inst->status != (uint8_t)status) {
+        inst->status = (uint8_t)status;
         live->changed = true;
     }
 }
@@ -166,7 +172,7 @@ void bf_instance_set_status(bf_instance_t *inst, bf_instance_status_t status)
 int32_t bf_instance_next_seq(bf_instance_t *inst)
 {
     live_in_transaction(inst)->changed = true;
-    return ++inst->now.seq;
+    return ++inst->seq;
 }
 
 /* Replace a text of the instance; the old one stays in the arena for a rollback. */
@@ -190,13 +196,13 @@ bf_status_t bf_instance_touch(bf_instance_t *inst, const char *who, int64_t now_
     if (!who) {
         who = "";
     }
-    if (!inst->now.create_time_ms) {
+    if (!inst->create_time_ms) {
         if (set_text(live, &live->texts.creator, who) != BF_OK) {
             return BF_E_NOMEM;
         }
-        inst->now.create_time_ms = now_wall_ms;
+        inst->create_time_ms = now_wall_ms;
     }
-    inst->now.update_time_ms = now_wall_ms;
+    inst->update_time_ms = now_wall_ms;
     return set_text(live, &live->texts.updater, who);
 }
 
@@ -209,8 +215,8 @@ bf_status_t bf_instance_pin_graph(bf_instance_t *inst, const bf_graph_t *graph)
         live->texts = old;
         return BF_E_NOMEM;
     }
-    inst->now.graph_version = graph->version;
-    inst->now.graph_in_full = false;
+    inst->graph_version = graph->version;
+    inst->graph_in_full = false;
     live->changed = true;
     return BF_OK;
 }
@@ -228,8 +234,8 @@ bf_status_t bf_instance_set_tasks(bf_instance_t *inst, const char *json)
 
 bf_task_state_t bf_instance_state(const bf_instance_t *inst, const char *key)
 {
-    BF_ASSERT(inst->live);
-    const bf_state_entry_t *e = bf_states_find(&inst->live->states, key, strlen(key));
+    const bf_state_entry_t *e =
+        bf_states_find(&bf_instance_live(inst)->states, key, strlen(key));
     return e ? e->state : BF_TASK_UNKNOWN;
 }
 
@@ -253,8 +259,7 @@ bf_status_t bf_instance_state_clear(bf_instance_t *inst)
 bool bf_instance_state_next(const bf_instance_t *inst, size_t *cursor,
                             const char **ret_key, bf_task_state_t *ret_state)
 {
-    BF_ASSERT(inst->live);
-    const bf_states_t *states = &inst->live->states;
+    const bf_states_t *states = &bf_instance_live(inst)->states;
     while (*cursor < states->used) {
         const bf_state_entry_t *e = &states->entries[(*cursor)++];
         if (e->state != BF_TASK_UNKNOWN) {
@@ -269,8 +274,8 @@ bool bf_instance_state_next(const bf_instance_t *inst, size_t *cursor,
 bool bf_instance_route(const bf_instance_t *inst, const char *key,
                        const char *const **ret_next_ids, size_t *ret_count)
 {
-    BF_ASSERT(inst->live);
-    const bf_state_entry_t *e = bf_states_find(&inst->live->states, key, strlen(key));
+    const bf_state_entry_t *e =
+        bf_states_find(&bf_instance_live(inst)->states, key, strlen(key));
     bool known = e && e->route;
     *ret_next_ids = known ? e->route : NULL;
     *ret_count = known ? e->route_count : 0;
@@ -287,19 +292,25 @@ bf_status_t bf_instance_route_put(bf_instance_t *inst, const char *key,
 
 uint64_t bf_instance_states_version(const bf_instance_t *inst)
 {
-    BF_ASSERT(inst->live);
-    return inst->live->states.version;
+    return bf_instance_live(inst)->states.version;
 }
 
 /* --- transaction --- */
 
 void bf_instance_begin(bf_instance_t *inst)
 {
-    bf_instance_live_t *live = inst->live;
-    BF_ASSERT(live && !live->in_transaction);
+    bf_instance_live_t *live = bf_instance_live(inst);
+    BF_ASSERT(!live->in_transaction);
     live->in_transaction = true;
     live->changed = false;
-    live->old = inst->now;
+    live->old = (bf_instance_scalars_t){
+        .create_time_ms = inst->create_time_ms,
+        .update_time_ms = inst->update_time_ms,
+        .seq = inst->seq,
+        .graph_version = inst->graph_version,
+        .status = (bf_instance_status_t)inst->status,
+        .graph_in_full = inst->graph_in_full,
+    };
     live->old_texts = live->texts;
     bf_states_begin(&live->states);
     bf_vars_begin(live->vars);
@@ -307,8 +318,8 @@ void bf_instance_begin(bf_instance_t *inst)
 
 bool bf_instance_changed(const bf_instance_t *inst)
 {
-    const bf_instance_live_t *live = inst->live;
-    BF_ASSERT(live && live->in_transaction);
+    const bf_instance_live_t *live = bf_instance_live(inst);
+    BF_ASSERT(live->in_transaction);
     return live->changed || live->states.changed || bf_vars_changed(live->vars);
 }
 
@@ -349,7 +360,7 @@ static void compact(bf_instance_live_t *live)
 
 void bf_instance_commit(bf_instance_t *inst)
 {
-    bf_instance_live_t *live = inst->live;
+    bf_instance_live_t *live = bf_instance_live(inst);
     bool changed = bf_instance_changed(inst);
     bf_states_commit(&live->states);
     live->states.changed = false;
@@ -366,7 +377,12 @@ void bf_instance_rollback(bf_instance_t *inst)
     bf_instance_live_t *live = live_in_transaction(inst);
     bf_states_rollback(&live->states);
     bf_vars_rollback(live->vars);
-    inst->now = live->old;
+    inst->create_time_ms = live->old.create_time_ms;
+    inst->update_time_ms = live->old.update_time_ms;
+    inst->seq = live->old.seq;
+    inst->graph_version = live->old.graph_version;
+    inst->status = (uint8_t)live->old.status;
+    inst->graph_in_full = live->old.graph_in_full;
     live->texts = live->old_texts;
     live->in_transaction = false;
     live->changed = false;
@@ -401,19 +417,18 @@ void bf_instance_mark_stored(bf_instance_t *inst)
 
 bool bf_instance_is_packed(const bf_instance_t *inst)
 {
-    return inst->pack != NULL;
+    return inst->is_packed;
 }
 
 size_t bf_instance_held_bytes(const bf_instance_t *inst)
 {
-    size_t sum = sizeof(*inst) + strlen(inst->id) + 1 + inst->pack_len;
-    const bf_instance_live_t *live = inst->live;
-    if (live) {
-        sum += sizeof(*live) + bf_arena_held_bytes(&live->mem) +
-               bf_vars_held_bytes(live->vars) +
-               live->states.room * sizeof(bf_state_entry_t) +
-               live->states.slot_count * sizeof(uint32_t) +
-               live->states.journal_room * sizeof(bf_state_change_t);
+    size_t sum = sizeof(*inst) + strlen(inst->id) + 1;
+    if (inst->is_packed) {
+        return sum + bf_instance_pack_bytes(inst->as.pack);
     }
-    return sum;
+    const bf_instance_live_t *live = inst->as.live;
+    return sum + sizeof(*live) + bf_arena_held_bytes(&live->mem) +
+           bf_vars_held_bytes(live->vars) + live->states.room * sizeof(bf_state_entry_t) +
+           live->states.slot_count * sizeof(uint32_t) +
+           live->states.journal_room * sizeof(bf_state_change_t);
 }

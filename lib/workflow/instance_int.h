@@ -1,14 +1,16 @@
 /*
- * instance_int.h - the inside of an instance, shared by instance.c and instance_row.c
+ * instance_int.h - the inside of an instance, shared by instance.c, instance_row.c and
+ * instance_pack.c
  *
- * An instance is either open (bf_instance.live is set) or packed (bf_instance.pack is
- * set): then everything but numbers stands in one block of memory.
+ * An instance is either open, or packed: then everything but numbers stands in one block
+ * of memory.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef BF_INSTANCE_INT_H
 #define BF_INSTANCE_INT_H
 
+#include "bpmflow/assert.h"
 #include "bpmflow/instance.h"
 #include "lib/workflow/states_int.h"
 
@@ -23,12 +25,12 @@ typedef struct bf_instance_texts {
 
 /* What a transaction may change, apart from states and variables. */
 typedef struct bf_instance_scalars {
-    int32_t seq;
-    int32_t graph_version;
-    bool graph_in_full; /* the row holds the whole definition of the pinned graph */
-    bf_instance_status_t status;
     int64_t create_time_ms;
     int64_t update_time_ms;
+    int32_t seq;
+    int32_t graph_version;
+    bf_instance_status_t status;
+    bool graph_in_full;
 } bf_instance_scalars_t;
 
 typedef struct bf_instance_live {
@@ -44,19 +46,40 @@ typedef struct bf_instance_live {
     size_t compact_at; /* bytes of mem that make a commit look for garbage */
 } bf_instance_live_t;
 
+/* Members stand so that nothing is lost between them: a cache holds millions. */
 struct bf_instance {
-    bf_instance_live_t *live; /* NULL when packed */
-    char *pack;               /* NULL when open; see instance_row.c */
-    uint32_t pack_len;
+    union {
+        bf_instance_live_t *live; /* open */
+        char *pack;               /* packed; see instance_pack.c */
+    } as;
+    int64_t create_time_ms;
+    int64_t update_time_ms;
+    int64_t store_key; /* of the row in the store; 0 = not known */
+    int32_t seq;
+    int32_t graph_version;
     int32_t rev;
     int32_t stored_rev;
     int32_t partition_no;
-    int64_t store_key;
-    bf_instance_scalars_t now;
+    uint8_t status; /* bf_instance_status_t */
+    bool is_packed;
+    bool graph_in_full; /* the graph column holds the whole definition */
     char id[];
 };
 
+/* The open form; the instance must not be packed. */
+static inline bf_instance_live_t *bf_instance_live(const bf_instance_t *inst)
+{
+    BF_ASSERT(!inst->is_packed);
+    return inst->as.live;
+}
+
 bf_instance_live_t *bf_instance_live_new(void) BF_MUST_USE;
 void bf_instance_live_free(bf_instance_live_t *live);
+
+/* Replace what the instance holds, packed or open. Takes live. */
+void bf_instance_set_live(bf_instance_t *inst, bf_instance_live_t *live);
+
+/* Memory of the packed form. */
+size_t bf_instance_pack_bytes(const char *pack);
 
 #endif /* BF_INSTANCE_INT_H */

@@ -1,9 +1,5 @@
 /*
- * instance_row.c - an instance as a row, and as one packed block
- *
- * The packed form is the texts of the instance, each with its NUL, in the order graph
- * ID, graph hash, creator, updater, tasks, states, vars; the last two are the bytes of
- * their columns.
+ * instance_row.c - an instance as a row of the database
  *
  * SPDX-License-Identifier: MIT
  */
@@ -69,18 +65,17 @@ static void write_states(const bf_states_t *states, bf_str_t *ret)
 
 bf_status_t bf_instance_write_states(const bf_instance_t *inst, bf_str_t *ret)
 {
-    BF_ASSERT(inst->live);
-    write_states(&inst->live->states, ret);
+    write_states(&bf_instance_live(inst)->states, ret);
     return bf_str_failed(ret) ? BF_E_NOMEM : BF_OK;
 }
 
 static void write_graph(const bf_instance_t *inst, bf_str_t *ret)
 {
-    const bf_instance_texts_t *texts = &inst->live->texts;
+    const bf_instance_texts_t *texts = &bf_instance_live(inst)->texts;
     bf_str_puts(ret, "{\"id\":");
     bf_json_write_string(ret, texts->graph_id, strlen(texts->graph_id));
     bf_str_puts(ret, ",\"version\":");
-    bf_str_put_i64(ret, inst->now.graph_version);
+    bf_str_put_i64(ret, inst->graph_version);
     bf_str_puts(ret, ",\"hash\":");
     bf_json_write_string(ret, texts->graph_hash, strlen(texts->graph_hash));
     bf_str_putc(ret, '}');
@@ -98,18 +93,18 @@ static bf_status_t take_text(bf_arena_t *arena, bf_str_t *str, bf_text_t *ret)
 static bf_status_t write_columns(const bf_instance_t *inst, bf_arena_t *arena,
                                  bf_str_t *str, bf_instance_row_t *row)
 {
-    const bf_instance_texts_t *texts = &inst->live->texts;
+    const bf_instance_texts_t *texts = &bf_instance_live(inst)->texts;
     bf_status_t rc = BF_OK;
-    if (*texts->graph_id && !inst->now.graph_in_full) {
+    if (*texts->graph_id && !inst->graph_in_full) {
         write_graph(inst, str);
         rc = take_text(arena, str, &row->graph);
     }
     if (rc == BF_OK) {
-        write_states(&inst->live->states, str);
+        write_states(&bf_instance_live(inst)->states, str);
         rc = take_text(arena, str, &row->states);
     }
     if (rc == BF_OK) {
-        bf_vars_write_json(inst->live->vars, str);
+        bf_vars_write_json(bf_instance_live(inst)->vars, str);
         rc = take_text(arena, str, &row->vars);
     }
     if (rc == BF_OK && *texts->tasks) {
@@ -122,17 +117,17 @@ static bf_status_t write_columns(const bf_instance_t *inst, bf_arena_t *arena,
 bf_status_t bf_instance_write_row(const bf_instance_t *inst, bf_arena_t *arena,
                                   bf_instance_row_t *ret, bf_err_t *err)
 {
-    BF_ASSERT(inst->live && !inst->live->in_transaction);
+    BF_ASSERT(!bf_instance_live(inst)->in_transaction);
     bf_instance_row_t row = {
         .instant_id = bf_arena_strdup(arena, inst->id),
         .rev = inst->rev,
-        .status = (int32_t)inst->now.status,
-        .seq = inst->now.seq,
+        .status = (int32_t)inst->status,
+        .seq = inst->seq,
         .partition_no = inst->partition_no,
-        .creator = bf_arena_strdup(arena, inst->live->texts.creator),
-        .create_time_ms = inst->now.create_time_ms,
-        .updater = bf_arena_strdup(arena, inst->live->texts.updater),
-        .update_time_ms = inst->now.update_time_ms,
+        .creator = bf_arena_strdup(arena, bf_instance_live(inst)->texts.creator),
+        .create_time_ms = inst->create_time_ms,
+        .updater = bf_arena_strdup(arena, bf_instance_live(inst)->texts.updater),
+        .update_time_ms = inst->update_time_ms,
     };
     bf_str_t str;
     bf_str_init(&str, 0);
@@ -341,7 +336,7 @@ static bf_status_t read_texts(bf_instance_live_t *live, const bf_instance_row_t 
 bf_status_t bf_instance_load_row(bf_instance_t *inst, const bf_instance_row_t *row,
                                  bf_err_t *err)
 {
-    BF_ASSERT(!inst->live || !inst->live->in_transaction);
+    BF_ASSERT(inst->is_packed || !inst->as.live->in_transaction);
     bf_instance_scalars_t now = {0};
     int32_t version = 0;
     bool full = false;
@@ -370,98 +365,15 @@ bf_status_t bf_instance_load_row(bf_instance_t *inst, const bf_instance_row_t *r
         bf_err_prefix(err, "instance \"%s\": ", inst->id);
         return rc;
     }
-    bf_instance_live_free(inst->live);
-    free(inst->pack);
-    inst->pack = NULL;
-    inst->pack_len = 0;
-    inst->live = live;
-    inst->now = now;
-    inst->now.graph_in_full = full;
+    bf_instance_set_live(inst, live);
+    inst->create_time_ms = now.create_time_ms;
+    inst->update_time_ms = now.update_time_ms;
+    inst->seq = now.seq;
+    inst->graph_version = now.graph_version;
+    inst->status = (uint8_t)now.status;
+    inst->graph_in_full = full;
     inst->rev = row->rev;
     inst->stored_rev = row->rev;
     inst->partition_no = row->partition_no;
-    return BF_OK;
-}
-
-/* --- packed --- */
-
-bf_status_t bf_instance_pack(bf_instance_t *inst)
-{
-    if (inst->pack) {
-        return BF_OK;
-    }
-    const bf_instance_live_t *live = inst->live;
-    BF_ASSERT(!live->in_transaction);
-    bf_str_t str;
-    bf_str_init(&str, 0);
-    const char *const texts[] = {live->texts.graph_id, live->texts.graph_hash,
-                                 live->texts.creator, live->texts.updater,
-                                 live->texts.tasks};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        bf_str_append(&str, texts[i], strlen(texts[i]) + 1);
-    }
-    write_states(&live->states, &str);
-    bf_str_append(&str, "", 1);
-    bf_vars_write_json(live->vars, &str);
-    char *pack = NULL;
-    if (!bf_str_failed(&str) && str.len < UINT32_MAX) {
-        pack = malloc(str.len + 1);
-    }
-    if (pack) {
-        memcpy(pack, str.data, str.len + 1);
-        inst->pack = pack;
-        inst->pack_len = (uint32_t)str.len + 1;
-        bf_instance_live_free(inst->live);
-        inst->live = NULL;
-    }
-    bf_str_fini(&str);
-    return pack ? BF_OK : BF_E_NOMEM;
-}
-
-/* The next text of a pack. */
-static bf_text_t next_text(const char **at)
-{
-    bf_text_t text = {*at, strlen(*at)};
-    *at += text.len + 1;
-    return text;
-}
-
-static bf_status_t unpack(bf_instance_live_t *live, bf_arena_t *arena, const char *pack)
-{
-    const char *at = pack;
-    const char **texts[] = {&live->texts.graph_id, &live->texts.graph_hash,
-                            &live->texts.creator, &live->texts.updater,
-                            &live->texts.tasks};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        bf_text_t text = next_text(&at);
-        *texts[i] = bf_arena_strndup(&live->mem, text.data, text.len);
-        if (!*texts[i]) {
-            return BF_E_NOMEM;
-        }
-    }
-    bf_status_t rc = read_states(live, arena, next_text(&at), NULL);
-    return rc == BF_OK ? read_vars(live, arena, next_text(&at), NULL) : rc;
-}
-
-bf_status_t bf_instance_open(bf_instance_t *inst)
-{
-    if (inst->live) {
-        return BF_OK;
-    }
-    bf_arena_t arena;
-    bf_arena_init(&arena, 0);
-    bf_instance_live_t *live = bf_instance_live_new();
-    bf_status_t rc = live ? unpack(live, &arena, inst->pack) : BF_E_NOMEM;
-    bf_arena_fini(&arena);
-    if (rc != BF_OK) {
-        /* We wrote these texts: they can be read when there is memory. */
-        BF_ASSERT(rc == BF_E_NOMEM);
-        bf_instance_live_free(live);
-        return rc;
-    }
-    inst->live = live;
-    free(inst->pack);
-    inst->pack = NULL;
-    inst->pack_len = 0;
     return BF_OK;
 }

@@ -1,0 +1,227 @@
+/*
+ * instance_pack.c - an idle instance as one small block
+ *
+ * Texts stand with their NUL, numbers as 4 bytes:
+ *
+ *     size of the block
+ *     flags: the updater is the creator, there are no variables
+ *     graph ID, graph hash, creator, [updater], tasks
+ *     number of states, and for each: key, state, number of routes + 1 (0 = none),
+ *         the routes
+ *     [variables as JSON]
+ *
+ * Keys that begin with the ID of the instance's graph are written from the ':' on: no
+ * other key begins with ':'.  Nothing here ever leaves the process.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/workflow/instance_int.h"
+
+#define FLAG_SAME_UPDATER 1U
+#define FLAG_NO_VARS      2U
+
+static void put_u32(bf_str_t *str, size_t value)
+{
+    uint32_t number = (uint32_t)value;
+    bf_str_append(str, (const char *)&number, sizeof(number));
+}
+
+static void put_text(bf_str_t *str, const char *text)
+{
+    bf_str_append(str, text, strlen(text) + 1);
+}
+
+static uint32_t take_u32(const char **at)
+{
+    uint32_t number;
+    memcpy(&number, *at, sizeof(number));
+    *at += sizeof(number);
+    return number;
+}
+
+static const char *take_text(const char **at)
+{
+    const char *text = *at;
+    *at += strlen(text) + 1;
+    return text;
+}
+
+size_t bf_instance_pack_bytes(const char *pack)
+{
+    return take_u32(&pack);
+}
+
+/* --- writing --- */
+
+static void put_entry(bf_str_t *str, const bf_state_entry_t *e, const char *graph_id,
+                      size_t graph_len)
+{
+    bool is_own = e->key_len > graph_len && e->key[graph_len] == ':' &&
+                  !memcmp(e->key, graph_id, graph_len);
+    put_text(str, is_own ? e->key + graph_len : e->key);
+    bf_str_putc(str, (char)(e->state ? e->state - BF_TASK_WAITING + 1 : 0));
+    if (!e->route) {
+        bf_str_putc(str, 0);
+        return;
+    }
+    bf_str_putc(str, 1);
+    put_u32(str, e->route_count);
+    for (uint32_t i = 0; i < e->route_count; i++) {
+        put_text(str, e->route[i]);
+    }
+}
+
+static void put_all(bf_str_t *str, const bf_instance_live_t *live)
+{
+    const bf_instance_texts_t *texts = &live->texts;
+    size_t graph_len = strlen(texts->graph_id);
+    bool same = !strcmp(texts->creator, texts->updater);
+    bool no_vars = !bf_vars_count(live->vars);
+    put_u32(str, 0); /* the size, written at the end */
+    bf_str_putc(str,
+                (char)((same ? FLAG_SAME_UPDATER : 0) | (no_vars ? FLAG_NO_VARS : 0)));
+    put_text(str, texts->graph_id);
+    put_text(str, texts->graph_hash);
+    put_text(str, texts->creator);
+    if (!same) {
+        put_text(str, texts->updater);
+    }
+    put_text(str, texts->tasks);
+    put_u32(str, live->states.used);
+    for (uint32_t i = 0; i < live->states.used; i++) {
+        put_entry(str, &live->states.entries[i], texts->graph_id, graph_len);
+    }
+    if (!no_vars) {
+        bf_vars_write_json(live->vars, str);
+        bf_str_putc(str, '\0');
+    }
+}
+
+bf_status_t bf_instance_pack(bf_instance_t *inst)
+{
+    if (inst->is_packed) {
+        return BF_OK;
+    }
+    BF_ASSERT(!inst->as.live->in_transaction);
+    bf_str_t str;
+    bf_str_init(&str, 0);
+    put_all(&str, inst->as.live);
+    char *pack = NULL;
+    if (!bf_str_failed(&str) && str.len <= UINT32_MAX) {
+        pack = malloc(str.len);
+    }
+    if (pack) {
+        uint32_t size = (uint32_t)str.len;
+        memcpy(pack, str.data, str.len);
+        memcpy(pack, &size, sizeof(size));
+        bf_instance_live_free(inst->as.live);
+        inst->as.pack = pack;
+        inst->is_packed = true;
+    }
+    bf_str_fini(&str);
+    return pack ? BF_OK : BF_E_NOMEM;
+}
+
+/* --- reading --- */
+
+static const char *copy_text(bf_instance_live_t *live, const char **at)
+{
+    return bf_arena_strdup(&live->mem, take_text(at));
+}
+
+static bf_status_t read_texts(bf_instance_live_t *live, unsigned flags, const char **at)
+{
+    bf_instance_texts_t *texts = &live->texts;
+    texts->graph_id = copy_text(live, at);
+    texts->graph_hash = copy_text(live, at);
+    texts->creator = copy_text(live, at);
+    texts->updater = flags & FLAG_SAME_UPDATER ? texts->creator : copy_text(live, at);
+    texts->tasks = copy_text(live, at);
+    return texts->graph_id && texts->graph_hash && texts->creator && texts->updater &&
+                   texts->tasks
+               ? BF_OK
+               : BF_E_NOMEM;
+}
+
+static bf_status_t read_route(bf_instance_live_t *live, bf_arena_t *arena,
+                              const char *key, size_t key_len, const char **at)
+{
+    uint32_t count = take_u32(at);
+    const char **ids = bf_arena_calloc(arena, count, sizeof(*ids));
+    if (!ids) {
+        return BF_E_NOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = take_text(at);
+    }
+    return bf_states_put_route(&live->states, &live->mem, key, key_len, ids, count);
+}
+
+/* The whole key of an entry. */
+static const char *whole_key(bf_arena_t *arena, const char *graph_id, const char *key)
+{
+    return *key == ':' ? bf_arena_printf(arena, "%s%s", graph_id, key) : key;
+}
+
+static bf_status_t read_entry(bf_instance_live_t *live, bf_arena_t *arena,
+                              const char **at)
+{
+    const char *key = whole_key(arena, live->texts.graph_id, take_text(at));
+    int state = *(*at)++;
+    bool has_route = *(*at)++ != 0;
+    if (!key) {
+        return BF_E_NOMEM;
+    }
+    size_t key_len = strlen(key);
+    bf_status_t rc = BF_OK;
+    if (state) {
+        rc = bf_states_put(&live->states, &live->mem, key, key_len,
+                           bf_task_state_of(BF_TASK_WAITING + state - 1));
+    }
+    return rc == BF_OK && has_route ? read_route(live, arena, key, key_len, at) : rc;
+}
+
+static bf_status_t read_vars(bf_instance_live_t *live, bf_arena_t *arena,
+                             const char *json)
+{
+    static const bf_json_limits_t limits = {.max_bytes = SIZE_MAX, .max_depth = 512};
+    bf_value_t map;
+    bf_status_t rc = bf_json_parse(arena, json, strlen(json), &limits, &map, NULL);
+    return rc == BF_OK ? bf_vars_set_all(live->vars, &map) : rc;
+}
+
+static bf_status_t unpack(bf_instance_live_t *live, bf_arena_t *arena, const char *at)
+{
+    (void)take_u32(&at);
+    unsigned flags = (unsigned char)*at++;
+    bf_status_t rc = read_texts(live, flags, &at);
+    uint32_t count = rc == BF_OK ? take_u32(&at) : 0;
+    for (uint32_t i = 0; rc == BF_OK && i < count; i++) {
+        rc = read_entry(live, arena, &at);
+    }
+    live->states.changed = false;
+    return rc == BF_OK && !(flags & FLAG_NO_VARS) ? read_vars(live, arena, at) : rc;
+}
+
+bf_status_t bf_instance_open(bf_instance_t *inst)
+{
+    if (!inst->is_packed) {
+        return BF_OK;
+    }
+    bf_arena_t arena;
+    bf_arena_init(&arena, 0);
+    bf_instance_live_t *live = bf_instance_live_new();
+    bf_status_t rc = live ? unpack(live, &arena, inst->as.pack) : BF_E_NOMEM;
+    bf_arena_fini(&arena);
+    if (rc != BF_OK) {
+        /* We wrote this block: it can be read when there is memory. */
+        BF_ASSERT(rc == BF_E_NOMEM);
+        bf_instance_live_free(live);
+        return rc;
+    }
+    bf_instance_set_live(inst, live);
+    return BF_OK;
+}
