@@ -236,6 +236,12 @@ static bf_status_t assign_ready(bf_shard_t *shard, bf_err_t *err)
     }
     bf_status_t rc = bf_consumer_assign(shard->consumer, list, count, err);
     free(list);
+    if (rc == BF_OK && count > 0) {
+        /* librdkafka remembers a pause over a rebalance: what was paused when it was
+         * taken away would never be read again. */
+        shard->paused = false;
+        rc = bf_consumer_pause(shard->consumer, false, err);
+    }
     return rc;
 }
 

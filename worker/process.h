@@ -33,6 +33,7 @@ void bf_reload(bf_worker_t *worker, const bf_options_t *options);
 typedef struct bf_stats {
     bf_shard_totals_t last;
     int64_t last_mono_ms;
+    bool idle; /* nothing happened before the last line */
 } bf_stats_t;
 
 void bf_stats_init(bf_stats_t *stats);

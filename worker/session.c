@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
 
 #include "bpmflow/clock.h"
 #include "bpmflow/group.h"
@@ -47,9 +48,10 @@ static void on_client_log(void *arg, int level, const char *facility, const char
 {
     bf_shard_t *shard = arg;
     uint64_t suppressed = 0;
-    bf_log_level_t mapped = level <= 3 ? BF_LOG_WARNING /* what matters comes as error */
-                            : level <= 6 ? BF_LOG_INFO
-                                         : BF_LOG_DEBUG;
+    /* What matters comes as an error of a call, too, and is said there; a connection that
+     * fails (FAIL) is tried again many times a second. */
+    bool matters = level <= LOG_ERR && strcmp(facility, "FAIL") != 0;
+    bf_log_level_t mapped = matters ? BF_LOG_WARNING : BF_LOG_DEBUG;
     if (mapped == BF_LOG_WARNING) {
         pthread_mutex_lock(&shard->lock);
         bool pass =
