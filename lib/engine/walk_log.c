@@ -1,5 +1,5 @@
 /*
- * log.c - the visits of a walk, and which led to which
+ * walk_log.c - the visits of a walk, and which led to which
  *
  * SPDX-License-Identifier: MIT
  */
