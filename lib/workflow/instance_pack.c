@@ -170,7 +170,7 @@ static bf_status_t read_entry(bf_instance_live_t *live, bf_arena_t *arena,
                               const char **at)
 {
     const char *key = whole_key(arena, live->texts.graph_id, take_text(at));
-    int state = *(*at)++;
+    int state = (unsigned char)*(*at)++;
     bool has_route = *(*at)++ != 0;
     if (!key) {
         return BF_E_NOMEM;
