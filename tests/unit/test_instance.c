@@ -316,7 +316,7 @@ Test(instance, compaction__ten_thousand_rounds_do_not_grow_the_memory)
         }
         bf_instance_commit(inst);
     }
-    cr_assert_lt(bf_instance_held_bytes(inst), 64 * 1024);
+    cr_assert_lt(bf_instance_held_bytes(inst), (size_t)64 * 1024);
     cr_assert_eq(bf_instance_state(inst, "g:n3"), BF_TASK_COMPLETED);
 }
 
