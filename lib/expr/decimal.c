@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "bpmflow/assert.h"
+
 /* A decimal text taken apart, without leading zeros before and trailing ones after the
  * point. */
 typedef struct decimal {
@@ -99,8 +101,8 @@ int bf_decimal_compare(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     decimal_t x = {0};
     decimal_t y = {0};
-    (void)take_apart(a, a_len, &x);
-    (void)take_apart(b, b_len, &y);
+    bool decimals = take_apart(a, a_len, &x) && take_apart(b, b_len, &y);
+    BF_ASSERT(decimals);
     if (x.negative != y.negative) {
         return x.negative ? -1 : 1;
     }

@@ -33,8 +33,9 @@ bf_status_t bf_vm_fail(bf_vm_t *vm, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(why, sizeof(why), fmt, args);
     va_end(args);
-    return bf_expr_error(vm->err, BF_E_EXPRESSION, vm->code->text, vm->code->text_len,
-                         vm->pos, "%s", why);
+    (void)bf_expr_error(vm->err, BF_E_EXPRESSION, vm->code->text, vm->code->text_len,
+                        vm->pos, "%s", why);
+    return BF_E_EXPRESSION;
 }
 
 bf_status_t bf_vm_charge(bf_vm_t *vm, size_t steps)
@@ -57,7 +58,8 @@ bf_status_t bf_vm_alloc(bf_vm_t *vm, size_t bytes, void **ret)
     }
     void *data = bf_arena_alloc(vm->env->arena, bytes);
     if (!data) {
-        return bf_err_nomem(vm->err, "expression");
+        (void)bf_err_nomem(vm->err, "expression");
+        return BF_E_NOMEM;
     }
     *ret = data;
     return BF_OK;
@@ -65,9 +67,9 @@ bf_status_t bf_vm_alloc(bf_vm_t *vm, size_t bytes, void **ret)
 
 bf_status_t bf_vm_string(bf_vm_t *vm, const char *text, size_t len, bf_value_t *ret)
 {
-    void *copy;
+    void *copy = NULL;
     bf_status_t rc = bf_vm_alloc(vm, len + 1, &copy);
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !copy) {
         return rc;
     }
     char *data = copy;
@@ -378,7 +380,7 @@ static bf_status_t do_list(machine_t *m, const bf_instr_t *in)
 {
     void *data = NULL;
     bf_status_t rc = bf_vm_alloc(&m->vm, in->arg * sizeof(bf_value_t), &data);
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !data) {
         return rc;
     }
     m->used -= in->arg;

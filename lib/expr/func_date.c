@@ -72,7 +72,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 static bf_status_t split(bf_vm_t *vm, const char *what, const bf_value_t *value,
                          struct tm *ret)
 {
-    int64_t ms;
+    int64_t ms = 0;
     bf_status_t rc = point(vm, what, value, &ms);
     if (rc != BF_OK) {
         return rc;

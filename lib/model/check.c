@@ -79,8 +79,8 @@ static bool check_reachable(bf_loader_t *ld)
     if (!graph->start) {
         return true;
     }
-    bool *seen = calloc(graph->node_count, sizeof(*seen));
-    const bf_node_t **stack = calloc(graph->node_count, sizeof(*stack));
+    bool *seen = calloc(graph->node_count + 1U, sizeof(*seen));
+    const bf_node_t **stack = calloc(graph->node_count + 1U, sizeof(*stack));
     bool ok = seen && stack;
     if (ok) {
         walk(graph, seen, stack);

@@ -412,8 +412,7 @@ static bf_status_t close_frame(reader_t *rd)
     frame_t frame = rd->frames[--rd->depth];
     bf_status_t rc = BF_OK;
     if (frame.is_map) {
-        rc = check_duplicates(rd, children_of(rd, &frame),
-                              rd->child_count - frame.first);
+        rc = check_duplicates(rd, children_of(rd, &frame), rd->child_count - frame.first);
         if (rc == BF_OK) {
             rc = merge(rd, frame.first);
         }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpmflow/assert.h"
 #include "bpmflow/id.h"
 #include "bpmflow/suggest.h"
 #include "lib/model/load_int.h"
@@ -226,6 +227,7 @@ static bool read_node(bf_loader_t *ld, uint32_t index)
     bf_node_t *node = &ld->nodes[index];
     const bf_doc_t *entry = ld->layout[index];
     const bf_graph_t *graph = &ld->full->graph;
+    BF_ASSERT(entry != NULL);
     node->index = index;
     node->graph = graph;
     node->line = entry->line;

@@ -18,7 +18,7 @@ static void setup(void)
 {
     FILE *f = fopen("config/expressions.md", "rb");
     cr_assert_not_null(f, "config/expressions.md: run the tests from the top folder");
-    size_t room = 256 * 1024;
+    size_t room = (size_t)256 * 1024;
     text = malloc(room);
     cr_assert_not_null(text);
     size_t len = fread(text, 1, room - 1, f);

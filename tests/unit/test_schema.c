@@ -254,6 +254,9 @@ Test(schema, schema__accepts_all_forms)
 
 Test(schema, schema__refuses_what_the_loader_refuses)
 {
+    static const char too_long[] =
+        "{layout: [{id: "
+        "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbcccccccccccccccccccc12345}]}";
     static const char *const bad[] = {
         "[]",
         "{layout: 5}",
@@ -269,8 +272,7 @@ Test(schema, schema__refuses_what_the_loader_refuses)
         "{layout: [{when: [x]}]}",
         "{layout: [{task: {a: 1}}]}",
         "{layout: [{meta: [x]}]}",
-        "{layout: [{id: "
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}]}",
+        too_long,
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         bf_graph_t *graph = NULL;
