@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bpmflow/client.h"
 #include "bpmflow/clock.h"
 #include "tests/support/cli.h"
 #include "tests/support/test_db.h"
@@ -184,6 +185,46 @@ Test(cli_worker, commands__go_through_a_worker)
     test_cli_run(cli, "verify", NULL);
     test_cli_expect(cli, 0);
     test_cli_expect_out(cli, "1 instances, 2 rows, 2 events");
+    end(&office);
+}
+
+Test(cli_worker, dead_letters__come_from_a_worker_and_go_back)
+{
+    office_t office;
+    begin(&office);
+    test_cli_t *cli = &office.cli;
+    char broker[160];
+    char address[64] = "";
+    (void)snprintf(broker, sizeof broker, "%s/broker", office.folder);
+    FILE *file = fopen(broker, "re");
+    cr_assert_not_null(file);
+    cr_assert_not_null(fgets(address, sizeof address, file));
+    cr_assert_eq(fclose(file), 0);
+    address[strcspn(address, "\r\n")] = '\0';
+    bf_client_t *client = NULL;
+    bf_client_options_t options = {.brokers = address,
+                                   .command_topic = "bpmflow.commands"};
+    cr_assert_eq(bf_client_new(&options, READY_MS, &client, NULL), BF_OK);
+    cr_assert_eq(bf_client_send(client, "l-9", "{oops", 5, NULL), BF_OK);
+    cr_assert_eq(bf_client_flush(client, READY_MS, NULL), BF_OK);
+    bf_client_free(client);
+    /* The reply to a later command of the same instance says that it has been read. */
+    test_cli_run(cli, "start", "l-9", "-g", "leave", "-t", "30s", NULL);
+    test_cli_expect(cli, 0);
+    test_cli_run(cli, "dead-letters", "list", NULL);
+    test_cli_expect(cli, 0);
+    test_cli_expect_out(cli, "malformed");
+    test_cli_expect_out(cli, "1 dead letter\n");
+    test_cli_run(cli, "dead-letters", "replay", "--all", "--yes", NULL);
+    test_cli_expect(cli, 0);
+    test_cli_expect_out(cli, "1 sent, 0 not");
+    test_cli_run(cli, "claim", "l-9", "-a", "li", "-t", "30s", NULL);
+    test_cli_expect(cli, 0);
+    test_cli_run(cli, "dead-letters", "list", "--json", NULL);
+    test_cli_expect(cli, 0);
+    cr_assert_eq(test_cli_count(cli->out, "\"code\":\"malformed\""), 2);
+    test_cli_run(cli, "verify", NULL);
+    test_cli_expect(cli, 0);
     end(&office);
 }
 
