@@ -160,7 +160,10 @@ bf_status_t bf_executor_find_next_in(bf_executor_t *executor, const bf_scope_t *
 
 /* What a submit led to; in scope->arena. */
 typedef struct bf_submit_result {
-    uint32_t round; /* of the submitted task */
+    /* The submitted task: that of the submit; for a jump that names its target only, the
+     * current one of the caller. */
+    const bf_node_t *source;
+    uint32_t round;
     /* Where the step leads, one history row for each (schema of bpm_flow_task):
      * forward: the nodes that newly wait for somebody; a join that still waits when
      * nothing else is; END when the instance is completed.  back, back_jump: the nodes

@@ -181,7 +181,7 @@ static bool run_submit(bf_run_t *run)
     if (rc != BF_OK) {
         return bf_run_fail(run, rc);
     }
-    bf_task_t source = {.node = submit.node,
+    bf_task_t source = {.node = result.source,
                         .state = bf_action_target_state(command->action),
                         .round = result.round};
     return put_history(run, &source, &result) && put_task(run, &source) &&

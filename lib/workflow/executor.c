@@ -282,8 +282,8 @@ static bf_status_t record_rows(const job_t *job, const bf_submit_t *submit,
     }
     const char *caller = text_of_caller(executor, job->scope.ctx);
     const bf_value_t *named =
-        bf_node_meta(submit->node, bf_controller_actor_key(executor->controller));
-    bf_task_t source = {.node = submit->node,
+        bf_node_meta(result->source, bf_controller_actor_key(executor->controller));
+    bf_task_t source = {.node = result->source,
                         .state = bf_action_target_state(submit->action),
                         .round = result->round};
     bf_history_step_t step = {

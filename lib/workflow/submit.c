@@ -156,6 +156,7 @@ static bf_status_t guard_strictly(bf_step_t *step, bf_err_t *err)
             "task \"%s\" of graph \"%s\" is not operable by the caller", submit->node->id,
             submit->node->graph->id);
     }
+    step->result->source = found->task.node;
     step->round = found->task.round;
     step->visit = found->visit;
     return BF_OK;
@@ -467,7 +468,7 @@ bf_status_t bf_executor_submit_in(bf_executor_t *executor, const bf_scope_t *sco
                       .guard = guard,
                       .result = ret,
                       .visit = BF_LOG_NONE};
-    *ret = (bf_submit_result_t){0};
+    *ret = (bf_submit_result_t){.source = submit->node};
     executor->code = BF_CODE_OK;
     if (!*bf_instance_graph_id(scope->inst) &&
         bf_instance_pin_graph(scope->inst, scope->graph) != BF_OK) {

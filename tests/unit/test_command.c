@@ -420,6 +420,100 @@ Test(command, submit__back_jump_leads_to_a_task_that_was_done)
     cr_assert_str_eq(out.task->task.node->id, "apply");
 }
 
+Test(command, submit__a_jump_may_name_its_target_only_and_the_row_has_the_current_task)
+{
+    (void)flow_start(&flow, inst, "leave");
+    set_day(5);
+    submit_ok("apply", "zhang.san");
+    bf_outcome_t out = flow_submit(&flow, inst, "boss", BF_ACTION_FORWARD_JUMP, "li.wei");
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_str_eq(out.task->task.node->id, "leader");
+    cr_assert_eq(out.history_count, 1);
+    cr_assert_str_eq(out.history[0].task_id, "leader");
+    cr_assert_str_eq(out.history[0].source.code, "leader");
+    cr_assert_str_eq(out.history[0].target.code, "boss");
+    out = flow_submit(&flow, inst, "apply", BF_ACTION_BACK_JUMP, "wang.wu");
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_str_eq(out.history[0].source.code, "boss");
+    cr_assert_str_eq(out.history[0].target.code, "apply");
+}
+
+Test(command, submit__with_a_graph_materialises_the_instance)
+{
+    bf_command_t command = flow_command(&flow, BF_VERB_SUBMIT, "leave-1");
+    command.graph_id = "leave";
+    command.node_id = "apply";
+    command.actor = "zhang.san";
+    bf_outcome_t out = flow_execute(&flow, inst, &command);
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_eq(out.revision, 1);
+    cr_assert_eq(out.history[0].seq, 1);
+    cr_assert_str_eq(bf_instance_graph_id(inst), "leave");
+}
+
+Test(command, submit__of_a_later_round_has_its_number_in_the_task_ID)
+{
+    (void)flow_load(&flow, "id: again\nlayout:\n"
+                           "  - {id: s, type: start, link: a}\n"
+                           "  - {id: a, meta: {actor: amy}, link: x}\n"
+                           "  - id: x\n    type: exclusive\n"
+                           "    link: [{nextId: a, when: more}, {nextId: e}]\n"
+                           "  - {id: e, type: end}\n");
+    bf_command_t command = flow_command(&flow, BF_VERB_START, "leave-1");
+    command.graph_id = "again";
+    command.vars = flow_json(&flow, "{\"more\":true}");
+    (void)flow_execute(&flow, inst, &command);
+    bf_outcome_t out = flow_submit(&flow, inst, "a", BF_ACTION_FORWARD, "amy");
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_str_eq(out.history[0].task_id, "a");
+    cr_assert_str_eq(out.history[0].target.code, "a");
+    out = flow_submit(&flow, inst, "a", BF_ACTION_FORWARD, "amy");
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_str_eq(out.history[0].task_id, "a#2");
+    cr_assert_str_eq(out.history[0].source.code, "a");
+    cr_assert_eq(out.task->task.round, 2);
+}
+
+Test(command, submit__restart_of_a_completed_instance)
+{
+    (void)flow_start(&flow, inst, "leave");
+    set_day(1);
+    submit_ok("apply", "zhang.san");
+    submit_ok("leader", "li.wei");
+    bf_outcome_t out = flow_submit(&flow, inst, "apply", BF_ACTION_RESTART, "zhang.san");
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_eq(out.instance_state, BF_INSTANCE_RUNNING);
+    cr_assert_str_eq(flow_states(&flow, inst), "{}");
+    cr_assert_eq(out.history[0].seq, 3);
+}
+
+Test(command, submit__of_a_task_in_a_called_graph)
+{
+    (void)flow_load(&flow, "id: sub\nlayout:\n"
+                           "  - {id: s, type: start, link: check}\n"
+                           "  - {id: check, title: Check, meta: {actor: amy}, link: e}\n"
+                           "  - {id: e, type: end}\n");
+    (void)flow_load(&flow, "id: main\nlayout:\n"
+                           "  - {id: s, type: start, link: call}\n"
+                           "  - {id: call, task: '#sub', link: last}\n"
+                           "  - {id: last, meta: {actor: bob}, link: e}\n"
+                           "  - {id: e, type: end}\n");
+    bf_outcome_t out = flow_start(&flow, inst, "main");
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_str_eq(out.next_tasks[0].graph_id, "sub");
+    bf_command_t command = flow_command(&flow, BF_VERB_SUBMIT, "leave-1");
+    command.graph_id = "sub";
+    command.node_id = "check";
+    command.actor = "amy";
+    out = flow_execute(&flow, inst, &command);
+    assert_code(&out, BF_CODE_OK);
+    cr_assert_str_eq(out.history[0].graph_id, "sub");
+    cr_assert_str_eq(out.history[0].target.code, "last");
+    cr_assert_str_eq(bf_instance_graph_id(inst), "main");
+    submit_ok("last", "bob");
+    cr_assert_eq(bf_instance_status(inst), BF_INSTANCE_COMPLETED);
+}
+
 Test(command, submit__a_jump_to_a_target_that_cannot_be_reached_is_rejected)
 {
     (void)flow_start(&flow, inst, "leave");
