@@ -82,6 +82,16 @@ static uint32_t hash_name(const char *name, size_t len)
     return (uint32_t)bf_hash_bytes(name, len);
 }
 
+/* Names are short: comparing them here costs less than a call. */
+static inline bool same_name(const char *a, const char *b, size_t len)
+{
+    size_t i = 0;
+    while (i < len && a[i] == b[i]) {
+        i++;
+    }
+    return i == len;
+}
+
 static entry_t *find(const bf_vars_t *vars, const char *name, size_t len, uint32_t hash)
 {
     if (!vars->slot_count) {
@@ -90,7 +100,7 @@ static entry_t *find(const bf_vars_t *vars, const char *name, size_t len, uint32
     uint32_t mask = vars->slot_count - 1;
     for (uint32_t i = hash & mask; vars->slots[i]; i = (i + 1) & mask) {
         entry_t *e = &vars->entries[vars->slots[i] - 1];
-        if (e->hash == hash && e->name_len == len && !memcmp(e->name, name, len)) {
+        if (e->hash == hash && e->name_len == len && same_name(e->name, name, len)) {
             return e;
         }
     }

@@ -243,7 +243,7 @@ void bf_context_interrupt(bf_context_t *ctx)
 
 bool bf_context_is_stopped(const bf_context_t *ctx)
 {
-    return ctx->stopped;
+    return ctx->signals & BF_SIGNAL_STOP;
 }
 
 bool bf_context_is_probe(const bf_context_t *ctx)

@@ -31,6 +31,10 @@ typedef struct bf_saved {
 
 #define BF_TRACE_INLINE 4
 
+#define BF_SIGNAL_STOP      1U
+#define BF_SIGNAL_INTERRUPT 2U
+#define BF_SIGNAL_PEND      4U
+
 typedef struct bf_trace {
     bool disabled;
     bool walk_ended; /* with has_walk_end: what an executor's walk came to */
@@ -56,7 +60,7 @@ struct bf_context {
     bf_value_t instance_id_value;
     bf_vars_t *vars;
     bool owns_vars;
-    bool stopped;
+    uint8_t signals; /* BF_SIGNAL_*; interrupt and pend belong to the running walk */
     bool is_probe;
     bf_eval_outcome_t outcome;
     bf_vars_t *base;

@@ -53,6 +53,7 @@ static void free_exchanger(bf_exchanger_t *ex)
     }
     drop_usages(ex);
     bf_arena_fini(&ex->arena);
+    bf_arena_fini(&ex->scratch);
     free(ex->usages);
     free(ex->touched);
     free(ex->merged);
@@ -69,6 +70,7 @@ bf_exchanger_t *bf_exchanger_take(bf_engine_t *engine)
             return NULL;
         }
         bf_arena_init(&ex->arena, 0);
+        bf_arena_init(&ex->scratch, 0);
         ex->engine = engine;
     }
     if (ex->generation != engine->generation) {
@@ -94,7 +96,6 @@ void bf_exchanger_give_back(bf_exchanger_t *ex)
     ex->env.arg = NULL;
     ex->log = NULL;
     ex->call = NULL;
-    ex->interrupted = ex->pended = false;
     free_exchanger(atomic_exchange(&ex->engine->spare, ex));
 }
 
@@ -436,6 +437,8 @@ static bf_status_t set_up(bf_exchanger_t *ex, bf_graph_t *graph,
     ex->only_task = o->task_of;
     memset(&ex->root, 0, sizeof(ex->root));
     ex->root.caller = BF_LOG_NONE;
+    ex->root.hooks = &ex->root_hooks;
+    ex->next = NULL;
     ex->frame = &ex->root;
     bf_status_t rc = merge_hooks(ex, options, err);
     if (rc == BF_OK && o->driver) {
@@ -495,7 +498,7 @@ static bf_status_t finish(bf_exchanger_t *ex, bf_status_t walked, bf_err_t *err)
     bool left = ex->height || ex->root.pending || ex->root.joins;
     if (walked != BF_OK) {
         ctx->outcome = BF_EVAL_FAILED;
-    } else if (ctx->stopped) {
+    } else if (bf_context_is_stopped(ctx)) {
         ctx->outcome = BF_EVAL_STOPPED;
     } else {
         ctx->outcome = left ? BF_EVAL_PENDING : BF_EVAL_DONE;
@@ -568,15 +571,17 @@ bf_status_t bf_engine_eval(bf_engine_t *engine, bf_graph_t *graph, bf_context_t 
     bf_exchanger_t *outer = ctx->ex; /* a component may evaluate graphs (rule 94) */
     const bf_node_t *outer_node = ctx->script_node;
     bool outer_probe = ctx->is_probe;
+    uint8_t outer_signals = ctx->signals & (uint8_t)~BF_SIGNAL_STOP;
     ctx->ex = ex;
     ctx->script_node = NULL;
-    ctx->stopped = false;
+    ctx->signals = 0;
     ctx->is_probe = outer_probe || (options && options->is_probe);
     ex->ctx = ctx;
     bf_status_t rc = evaluate(ex, graph, options, err);
     ctx->ex = outer;
     ctx->script_node = outer_node;
     ctx->is_probe = outer_probe;
+    ctx->signals = (ctx->signals & BF_SIGNAL_STOP) | outer_signals;
     if (!outer_probe && ctx->overlay) {
         bf_context_end_probe(ctx);
     }
@@ -635,27 +640,27 @@ uint32_t bf_exchanger_visit(bf_exchanger_t *ex, const bf_node_t *node)
 
 void bf_exchanger_stop(bf_exchanger_t *ex)
 {
-    ex->ctx->stopped = true;
+    ex->ctx->signals |= BF_SIGNAL_STOP;
 }
 
 void bf_exchanger_interrupt(bf_exchanger_t *ex)
 {
-    ex->interrupted = true;
+    ex->ctx->signals |= BF_SIGNAL_INTERRUPT;
 }
 
 void bf_exchanger_pend(bf_exchanger_t *ex)
 {
-    ex->pended = true;
+    ex->ctx->signals |= BF_SIGNAL_PEND;
 }
 
 bool bf_exchanger_is_stopped(const bf_exchanger_t *ex)
 {
-    return ex->ctx->stopped;
+    return bf_context_is_stopped(ex->ctx);
 }
 
 bool bf_exchanger_is_interrupted(const bf_exchanger_t *ex)
 {
-    return ex->interrupted || ex->pended;
+    return ex->ctx->signals & (BF_SIGNAL_INTERRUPT | BF_SIGNAL_PEND);
 }
 
 bf_status_t bf_exchanger_call(bf_exchanger_t *ex, const char *graph_id, bf_err_t *err)

@@ -34,9 +34,17 @@ static const bf_expr_env_t *environment(bf_exchanger_t *ex)
                                   .stop = stop,
                                   .interrupt = interrupt,
                                   .arg = ex->ctx,
-                                  .arena = &ex->arena};
+                                  .arena = &ex->scratch};
     }
     return &ex->env;
+}
+
+/* Most conditions leave nothing there. */
+static void forget_scratch(bf_exchanger_t *ex)
+{
+    if (ex->scratch.used_bytes) {
+        bf_arena_clear(&ex->scratch);
+    }
 }
 
 /* --- conditions --- */
@@ -79,9 +87,8 @@ bf_status_t bf_plain_test(bf_exchanger_t *ex, const bf_code_ref_t *code, bool *r
     case BF_CODE_COMPONENT:
         return test_component(ex, code->name, ret, err);
     case BF_CODE_EXPRESSION: {
-        bf_arena_mark_t mark = bf_arena_mark(&ex->arena);
         bf_status_t rc = bf_expr_test(code->expr, environment(ex), ret, err);
-        bf_arena_reset(&ex->arena, mark);
+        forget_scratch(ex);
         return rc;
     }
     case BF_CODE_GRAPH:
@@ -112,11 +119,10 @@ static bf_status_t run_script(bf_exchanger_t *ex, const bf_node_t *node, bf_err_
         return bf_err_set(err, BF_E_EXPRESSION, "Graph meta not found: %s",
                           *text == '$' ? text + 1 : text);
     }
-    bf_arena_mark_t mark = bf_arena_mark(&ex->arena);
     bf_context_set_script_node(ex->ctx, node);
     bf_status_t rc = bf_script_run(node->task.script, environment(ex), err);
     bf_context_set_script_node(ex->ctx, NULL);
-    bf_arena_reset(&ex->arena, mark);
+    forget_scratch(ex);
     return rc;
 }
 

@@ -53,7 +53,8 @@ static void write_pending(const bf_trace_t *trace, bf_str_t *str)
 bf_status_t bf_context_write_json(bf_context_t *ctx, bf_str_t *ret, bf_err_t *err)
 {
     write_text(ret, "{\"instanceId\":", ctx->instance_id);
-    bf_str_puts(ret, ctx->stopped ? ",\"stopped\":true" : ",\"stopped\":false");
+    bf_str_puts(ret,
+                bf_context_is_stopped(ctx) ? ",\"stopped\":true" : ",\"stopped\":false");
     bf_str_puts(ret, ",\"data\":");
     bf_vars_write_json(ctx->vars, ret);
     bf_str_puts(ret, ",\"trace\":{");
@@ -167,7 +168,7 @@ static bf_status_t read_context(const bf_value_t *json, bf_context_t **ret, bf_e
         bf_context_free(ctx);
         return bf_err_nomem(err, "snapshot");
     }
-    ctx->stopped = is_true(json, "stopped");
+    ctx->signals = is_true(json, "stopped") ? BF_SIGNAL_STOP : 0;
     rc = read_trace(ctx, bf_value_get_str(json, "trace"), err);
     if (rc != BF_OK) {
         bf_context_free(ctx);

@@ -9,12 +9,13 @@
  * other branches is kept there too.
  *
  *     engine.c    registry, pool of exchangers
- *     walk.c      the loop: enter a node, run it, flow out
+ *     walk.c      the loop over the stack, calls, passes of loops
+ *     node.c      enter a node, run it, flow out
  *     join.c      which joins may fire
  *     reach.c     which nodes can reach a join
  *     loop.c      loops
  *     resume.c    keep what is left in the trace, and go on from there
- *     log.c       what led to what, for those who want to know
+ *     walk_log.c  what led to what, for those who want to know
  *
  * Memory:  an exchanger is reused by later walks; in the steady state a walk allocates
  *          nothing.  Entries, frames and pending positions are bounded by the steps.
@@ -27,6 +28,11 @@
 #include "bpmflow/engine.h"
 #include "bpmflow/range.h"
 #include "context_int.h"
+
+_Static_assert(BF_NODE_EXCLUSIVE < BF_NODE_INCLUSIVE &&
+                   BF_NODE_INCLUSIVE < BF_NODE_PARALLEL &&
+                   BF_NODE_PARALLEL < BF_NODE_LOOP,
+               "node.c asks for joins and loop ends by one comparison");
 
 typedef struct bf_frame bf_frame_t;
 
@@ -120,6 +126,7 @@ struct bf_frame {
     uint32_t caller; /* visit in the log of the call */
     bf_usage_t *usage;
     bf_driver_t *driver;
+    const struct bf_hooks *hooks;
     bf_pending_t *pending;
     bf_pending_t *pending_last;
     bf_waiting_t *joins;
@@ -135,13 +142,12 @@ typedef struct bf_hooks {
 struct bf_exchanger {
     bf_engine_t *engine;
     bf_context_t *ctx;
-    bf_graph_t *graph; /* root */
-    bf_arena_t arena;  /* this walk only */
-    bool interrupted;
-    bool pended;
-    bool resumes;  /* goes on where the trace says, and keeps there what is left */
-    bool records;  /* keeps the last nodes in the trace */
-    int64_t steps; /* budget, < 0 unlimited */
+    bf_graph_t *graph;  /* root */
+    bf_arena_t arena;   /* this walk only */
+    bf_arena_t scratch; /* one expression or script only */
+    bool resumes;       /* goes on where the trace says, and keeps there what is left */
+    bool records;       /* keeps the last nodes in the trace */
+    int64_t steps;      /* budget, < 0 unlimited */
     int64_t step_count;
     int64_t max_steps;
     int64_t visit_count;
@@ -152,7 +158,8 @@ struct bf_exchanger {
     bf_interceptor_t *merged; /* engine's and options' interceptors, reused */
     size_t merged_room;
     bf_frame_t root;
-    bf_frame_t *frame; /* current */
+    bf_frame_t *frame;     /* current */
+    const bf_node_t *next; /* what the last node flows to, ahead of the stack */
     bf_entry_t *stack;
     uint32_t height;
     uint32_t room;
@@ -190,8 +197,10 @@ bf_status_t bf_engine_driver_for(const bf_engine_t *engine, const bf_graph_t *gr
 
 /** Walk until nothing is left, a stop, or an error; what is left stays on the stack. */
 bf_status_t bf_walk_run(bf_exchanger_t *ex, bf_err_t *err) BF_MUST_USE;
-bf_status_t bf_walk_push(bf_exchanger_t *ex, const bf_entry_t *entry,
-                         bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_walk_grow(bf_exchanger_t *ex, bf_err_t *err) BF_MUST_USE;
+/** Run this node next, or later: with the call that is being resumed in it. */
+bf_status_t bf_walk_push_at(bf_exchanger_t *ex, const bf_node_t *node,
+                            bf_err_t *err) BF_MUST_USE;
 /** A frame, empty, opened in the current one. NULL when out of memory. */
 bf_frame_t *bf_walk_open_frame(bf_exchanger_t *ex, const bf_node_t *opener) BF_MUST_USE;
 /** Give a frame back, with what hangs on it. */
@@ -201,9 +210,52 @@ bf_status_t bf_walk_add_pending(bf_exchanger_t *ex, bf_frame_t *frame,
                                 const bf_pending_t *what, bool hard,
                                 bf_err_t *err) BF_MUST_USE;
 void bf_walk_drop_pending(bf_exchanger_t *ex, bf_frame_t *frame);
+/** The task of the node has asked for a graph (ex->call): walk it in a frame of its own.
+ *  @param saved where it goes on, or NULL */
+bf_status_t bf_walk_enter_call(bf_exchanger_t *ex, const bf_node_t *node,
+                               const bf_value_t *saved, bf_err_t *err) BF_MUST_USE;
+
+static inline bf_status_t bf_walk_push(bf_exchanger_t *ex, const bf_entry_t *entry,
+                                       bf_err_t *err)
+{
+    if (ex->height == ex->room) {
+        bf_status_t rc = bf_walk_grow(ex, err);
+        if (rc != BF_OK) {
+            return rc;
+        }
+    }
+    ex->stack[ex->height++] = *entry;
+    return BF_OK;
+}
+
+/* --- node.c --- */
+
+/** A node is come to. @param how AT: directly; TO: over a link, as was told already; else
+ *  over a link of such an entry. @param saved the frame of the call that is resumed in
+ * it, or NULL */
+bf_status_t bf_node_enter(bf_exchanger_t *ex, const bf_node_t *node, bf_entry_kind_t how,
+                          const bf_value_t *saved, bf_err_t *err) BF_MUST_USE;
+/** Hooks, task, links. */
+bf_status_t bf_node_run(bf_exchanger_t *ex, const bf_node_t *node,
+                        const bf_value_t *saved, bf_err_t *err) BF_MUST_USE;
+/** What follows the task. */
+bf_status_t bf_node_finish(bf_exchanger_t *ex, const bf_node_t *node,
+                           bf_err_t *err) BF_MUST_USE;
 /** Test a condition by the driver of the frame; errors are wrapped (rule 87). */
-bf_status_t bf_walk_test(bf_exchanger_t *ex, bf_frame_t *frame, const bf_code_ref_t *code,
-                         bool *ret, bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_node_test_code(bf_exchanger_t *ex, bf_frame_t *frame,
+                              const bf_code_ref_t *code, bool *ret,
+                              bf_err_t *err) BF_MUST_USE;
+
+static inline bf_status_t bf_node_test(bf_exchanger_t *ex, bf_frame_t *frame,
+                                       const bf_code_ref_t *code, bool *ret,
+                                       bf_err_t *err)
+{
+    if (code->kind == BF_CODE_NONE) {
+        *ret = true;
+        return BF_OK;
+    }
+    return bf_node_test_code(ex, frame, code, ret, err);
+}
 
 static inline bool bf_node_is_join(const bf_node_t *node)
 {
@@ -260,7 +312,7 @@ bf_status_t bf_resume_save(bf_exchanger_t *ex, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_resume_frame(bf_exchanger_t *ex, bf_frame_t *frame,
                             const bf_value_t *saved, bf_err_t *err) BF_MUST_USE;
 
-/* --- log.c: without a log they do nothing --- */
+/* --- walk_log.c: without a log they do nothing --- */
 
 /** A visit of the current frame, led to by ex->source; *ret its number. */
 bf_status_t bf_log_add(bf_exchanger_t *ex, const bf_node_t *node, uint32_t round,
