@@ -206,8 +206,8 @@ bf_status_t bf_recovery_run(bf_shard_t *shard, int32_t partition, int64_t from,
     recovery_t recovery = {.shard = shard, .partition = partition};
     bf_status_t rc = BF_OK;
     if (from < to) {
-        rc = bf_store_scan_applied(shard->store, shard->topic, partition, from, to,
-                                   on_applied, &recovery, err);
+        const bf_offset_range_t range = {shard->topic, partition, from, to};
+        rc = bf_store_scan_applied(shard->store, &range, on_applied, &recovery, err);
     }
     if (rc == BF_OK && !recovery.chunk && !(recovery.chunk = chunk_new(&recovery))) {
         rc = bf_err_nomem(err, "recovery");

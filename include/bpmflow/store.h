@@ -174,6 +174,14 @@ bf_status_t bf_store_find_outcomes(bf_store_t *store, const bf_command_key_t *ke
 
 /* --- reading back --- */
 
+/* Offsets [from, to) of a partition. */
+typedef struct bf_offset_range {
+    const char *topic;
+    int32_t partition_no;
+    int64_t from;
+    int64_t to;
+} bf_offset_range_t;
+
 /* One record that was applied: its outcome row and its history rows. Borrowed during the
  * call, which must not use the same store. Return other than BF_OK ends the scan with
  * that status. */
@@ -181,10 +189,10 @@ typedef bf_status_t (*bf_applied_fn)(void *arg, const bf_command_row_t *command,
                                      const bf_history_t *history, size_t history_count,
                                      bf_err_t *err);
 
-/** What was applied in [from, to) of a partition, in offset order, for publishing again.
- */
-bf_status_t bf_store_scan_applied(bf_store_t *store, const char *topic,
-                                  int32_t partition_no, int64_t from, int64_t to,
+/** What was applied in the range, in offset order, for publishing again. BF_OK;
+ *  BF_E_NOT_FOUND (the partition was never claimed); BF_E_STORE_DATA (rows of history are
+ *  gone); what the callback returns; errors of the database. */
+bf_status_t bf_store_scan_applied(bf_store_t *store, const bf_offset_range_t *range,
                                   bf_applied_fn fn, void *arg, bf_err_t *err) BF_MUST_USE;
 
 typedef bf_status_t (*bf_outcome_fn)(void *arg, const bf_command_row_t *command,
@@ -192,8 +200,7 @@ typedef bf_status_t (*bf_outcome_fn)(void *arg, const bf_command_row_t *command,
 
 /** The outcomes alone, for tools that look for damage: what bf_store_scan_applied()
  * refuses (rows of history that are gone) is no matter here. */
-bf_status_t bf_store_scan_outcomes(bf_store_t *store, const char *topic,
-                                   int32_t partition_no, int64_t from, int64_t to,
+bf_status_t bf_store_scan_outcomes(bf_store_t *store, const bf_offset_range_t *range,
                                    bf_outcome_fn fn, void *arg,
                                    bf_err_t *err) BF_MUST_USE;
 

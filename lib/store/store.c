@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/assert.h"
 #include "bpmflow/str.h"
 #include "lib/store/store_int.h"
 
@@ -157,12 +158,14 @@ static bool write_bulk_texts(bf_store_t *store)
                                               "prev"
                                               "_re"
                                               "v") ", " SET_IF_OURS("status") ","
-                                                                              " " SET_IF_OURS("seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS("creator") ","
-                                                                                                                                                                  " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
-                                                                                                                                                                      "upda"
-                                                                                                                                                                      "te_"
-                                                                                                                                                                      "tim"
-                                                                                                                                                                      "e") ", " SET_IF_OURS("rev"),
+                                                                              " " SET_IF_OURS("seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS(
+                                                                                  "creato"
+                                                                                  "r") ","
+                                                                                       " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
+                                                                                           "upda"
+                                                                                           "te_"
+                                                                                           "tim"
+                                                                                           "e") ", " SET_IF_OURS("rev"),
         .columns = 15,
     };
     store->insert_history = (bf_bulk_t){
@@ -311,6 +314,7 @@ bf_status_t bf_store_reconnect(bf_store_t *store, bf_err_t *err)
     if (status != BF_OK) {
         return status;
     }
+    BF_ASSERT(store->db != NULL);
     use_connection(&store->insert_instances, store);
     use_connection(&store->update_instances, store);
     use_connection(&store->insert_history, store);

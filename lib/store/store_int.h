@@ -137,6 +137,12 @@ bf_status_t bf_store_lock_partition(bf_store_t *store, const char *topic,
                                     int32_t partition_no, bf_partition_row_t *ret,
                                     bf_err_t *err) BF_MUST_USE;
 
+/** Copy the outcome that stands in the columns `first`, first + 1, ... of a row:
+ *  instant_id, command_id, command, code, first_seq, last_seq, reply, reply_topic,
+ *  traceparent, tracestate, create_time. */
+bf_status_t bf_store_read_command(const bf_stmt_t *stmt, size_t first, bf_arena_t *arena,
+                                  bf_command_row_t *ret, bf_err_t *err) BF_MUST_USE;
+
 /* The snapshot columns of one instance. */
 typedef struct bf_snapshot {
     const char *instance_id;

@@ -130,7 +130,7 @@ Test(store_commit, commit__splits_what_is_too_large_for_one_statement)
     memset(text, 'x', BYTES);
     bf_value_t value = bf_value_string(text, BYTES);
     for (int i = 0; i < COUNT; i++) {
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof(id), "big-%d", i);
         list[i] = rows_instance(id);
         bf_instance_begin(list[i]);
@@ -159,7 +159,7 @@ Test(store_commit, commit__names_the_instances_that_somebody_else_changed)
     bf_commit_report_t report;
     rows_begin(&rows);
     for (int i = 0; i < COUNT; i++) {
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof(id), "i-%02d", i);
         list[i] = rows_instance(id);
     }
@@ -304,7 +304,7 @@ static void *write_shared(void *arg)
 {
     writer_t *writer = arg;
     bf_store_t *store = NULL;
-    char names[SHARED][16];
+    char names[SHARED][24];
     const char *ids[SHARED];
     const bf_store_options_t options = {.db = writer->db->options};
     for (int i = 0; i < SHARED; i++) {
@@ -330,7 +330,7 @@ Test(store_commit, commit__loses_no_change_of_concurrent_writers)
     pthread_t threads[WRITERS];
     rows_begin(&rows);
     for (int i = 0; i < SHARED; i++) {
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof(id), "shared-%d", i);
         list[i] = rows_instance(id);
     }

@@ -86,15 +86,15 @@ Test(store_deferred, flush__writes_everything_in_one_transaction)
     cr_assert_eq(flush(&t), BF_OK, "nothing to write");
     for (int round = 1; round <= 3; round++) {
         for (int i = 0; i < 300; i++) {
-            char id[16];
+            char id[24];
             (void)snprintf(id, sizeof(id), "i-%d", i);
             cr_assert_eq(change(&t, id), BF_OK);
             cr_assert_eq(change(&t, id), BF_OK);
         }
-        cr_assert_eq(history(&t), (round - 1) * 600, "nothing before the flush");
+        cr_assert_eq(history(&t), (int64_t)(round - 1) * 600, "nothing before the flush");
         cr_assert_eq(flush(&t), BF_OK, "%s", t.err.text);
         cr_assert_eq(instances(&t), 300);
-        cr_assert_eq(history(&t), round * 600);
+        cr_assert_eq(history(&t), (int64_t)round * 600);
     }
     cr_assert_eq(test_db_int(&t.db, "SELECT COUNT(*) FROM bpm_flow_repository WHERE "
                                     "rev = 6 AND seq = 6 AND prev_rev = 4"),
@@ -109,7 +109,7 @@ Test(store_deferred, open__keeps_changes_when_the_cache_is_full)
     bf_repository_free(t.repo);
     t.repo = open_at(&t.db.options, BF_PERSIST_DEFERRED, 1); /* room for one */
     for (int i = 0; i < 50; i++) {
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof(id), "i-%d", i);
         cr_assert_eq(change(&t, id), BF_OK);
         t.repo->ops->evict(t.repo, id); /* not before it is written */
@@ -118,7 +118,7 @@ Test(store_deferred, open__keeps_changes_when_the_cache_is_full)
     cr_assert_eq(instances(&t), 50);
     cr_assert_eq(history(&t), 50);
     for (int i = 0; i < 50; i++) { /* from the database by now */
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof(id), "i-%d", i);
         cr_assert_eq(rows_n(open_instance(&t, id)), 1);
         cr_assert_eq(change(&t, id), BF_OK);

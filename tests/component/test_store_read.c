@@ -24,7 +24,7 @@ Test(store_read, load_instances__finds_each_and_says_which_are_missing)
         ids[i] = names[i];
     }
     for (int i = 0; i < STORED; i++) {
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof(id), "i-%d", i);
         stored[i] = rows_instance(id);
     }
@@ -144,11 +144,11 @@ static void apply_all(applied_t *a)
     rows_begin(&a->rows);
     a->count = APPLIED;
     a->commands = calloc(APPLIED, sizeof(*a->commands));
-    a->history = calloc(APPLIED * 3, sizeof(*a->history));
+    a->history = calloc((size_t)APPLIED * 3, sizeof(*a->history));
     a->first = calloc(APPLIED + 1, sizeof(*a->first));
     cr_assert(a->commands && a->history && a->first);
     for (size_t i = 0; i < INSTANCES; i++) {
-        char id[16];
+        char id[24];
         (void)snprintf(id, sizeof(id), "i-%zu", i);
         list[i] = rows_instance(id);
     }
@@ -200,8 +200,8 @@ static bf_status_t scan(applied_t *a, int64_t from, int64_t to)
     a->from = from;
     a->seen = 0;
     bf_err_clear(&a->rows.err);
-    return bf_store_scan_applied(a->rows.store, ROWS_TOPIC, 0, from, to, expect_applied,
-                                 a, &a->rows.err);
+    const bf_offset_range_t range = {ROWS_TOPIC, 0, from, to};
+    return bf_store_scan_applied(a->rows.store, &range, expect_applied, a, &a->rows.err);
 }
 
 Test(store_read, scan_applied__hands_out_the_same_content_in_order)
@@ -249,9 +249,10 @@ Test(store_read, scan_applied__of_a_partition_nobody_claimed_is_not_found)
 {
     rows_t rows;
     rows_begin(&rows);
-    cr_assert_eq(bf_store_scan_applied(rows.store, ROWS_TOPIC, 77, 0, 9, expect_applied,
-                                       NULL, &rows.err),
-                 BF_E_NOT_FOUND);
+    const bf_offset_range_t range = {ROWS_TOPIC, 77, 0, 9};
+    cr_assert_eq(
+        bf_store_scan_applied(rows.store, &range, expect_applied, NULL, &rows.err),
+        BF_E_NOT_FOUND);
     rows_end(&rows);
 }
 

@@ -31,10 +31,11 @@ bf_status_t bf_verify_each_command(bf_verify_t *verify, bf_outcome_fn fn, void *
 {
     const char *topic = bf_cli_text(verify->cli, "command-topic");
     bf_status_t rc = BF_OK;
-    for (int32_t p = 0; rc == BF_OK && p < verify->partition_count; p++)
-        if (verify->applied[p] > 0)
-            rc = bf_store_scan_outcomes(verify->store, topic, p, 0, verify->applied[p],
-                                        fn, arg, err);
+    for (int32_t p = 0; rc == BF_OK && p < verify->partition_count; p++) {
+        const bf_offset_range_t range = {topic, p, 0, verify->applied[p]};
+        if (range.to > 0)
+            rc = bf_store_scan_outcomes(verify->store, &range, fn, arg, err);
+    }
     return rc;
 }
 
