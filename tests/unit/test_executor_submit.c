@@ -276,7 +276,7 @@ Test(submit, back_jump__opens_a_task_that_was_done)
     (void)desk_rows(&d);
     desk_submit(&d, "cid", "a", BF_ACTION_BACK_JUMP);
     cr_expect_str_eq(desk_states(&d), "a:1001");
-    cr_expect_str_eq(desk_rows(&d), "a>a:1001");
+    cr_expect_str_eq(desk_rows(&d), "c>a:1001");
 }
 
 Test(submit, back_jump__with_a_target_of_its_own)
@@ -348,7 +348,7 @@ Test(submit, forward_jump__passes_the_tasks_of_others)
     desk_load(&d, CHAIN);
     desk_submit(&d, "ann", "c", BF_ACTION_FORWARD_JUMP);
     cr_expect_str_eq(desk_states(&d), "a:1002 b:1002 c:1001");
-    cr_expect_str_eq(desk_rows(&d), "c>c:1002");
+    cr_expect_str_eq(desk_rows(&d), "a>c:1002");
 }
 
 Test(submit, forward_jump__to_the_end_completes_the_instance)
