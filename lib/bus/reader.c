@@ -19,8 +19,9 @@
 
 typedef struct partition_state {
     bf_reader_range_t range;
-    bool used; /* assigned */
-    bool done; /* read to range.high */
+    int64_t start; /* where to begin */
+    bool used;     /* is read at all */
+    bool done;     /* read to range.high */
 } partition_state_t;
 
 struct bf_reader {
@@ -28,6 +29,7 @@ struct bf_reader {
     char *topic;
     char *brokers;
     bool without_headers;
+    bool assigned; /* records are being fetched */
     partition_state_t *partitions;
     int32_t partition_count;
     int32_t open_count;   /* partitions not done yet */
@@ -77,6 +79,9 @@ static bf_status_t configure(rd_kafka_conf_t *conf, const bf_reader_options_t *o
          options->read_uncommitted ? "read_uncommitted" : "read_committed"},
         {"socket.nagle.disable", "true"},
         {"fetch.wait.max.ms", "20"},
+        /* A full queue makes librdkafka pause for a second (2.0.2): let it be large. */
+        {"queued.min.messages", "1000000"},
+        {"queued.max.messages.kbytes", "131072"},
         {"log.connection.close", "false"}};
     bf_status_t rc = BF_OK;
     for (size_t i = 0; rc == BF_OK && i < sizeof defaults / sizeof *defaults; i++)
@@ -178,29 +183,29 @@ static bf_status_t find_ranges(bf_reader_t *reader, const bf_reader_options_t *o
         state->done = !state->used || options->from == BF_READER_END ||
                       state->range.low >= state->range.high ||
                       (options->one_partition && options->offset >= state->range.high);
+        state->start = options->one_partition           ? options->offset
+                       : options->from == BF_READER_END ? state->range.high
+                                                        : state->range.low;
         reader->open_count += !state->done;
     }
     return BF_OK;
 }
 
-static bf_status_t assign(bf_reader_t *reader, const bf_reader_options_t *options,
-                          bf_err_t *err)
+static bf_status_t assign(bf_reader_t *reader, bf_err_t *err)
 {
     rd_kafka_topic_partition_list_t *list =
         rd_kafka_topic_partition_list_new(reader->partition_count);
     for (int32_t p = 0; p < reader->partition_count; p++) {
         const partition_state_t *state = &reader->partitions[p];
-        if (!state->used)
-            continue;
-        int64_t offset = options->one_partition           ? options->offset
-                         : options->from == BF_READER_END ? state->range.high
-                                                          : state->range.low;
-        rd_kafka_topic_partition_list_add(list, reader->topic, p)->offset = offset;
+        if (state->used)
+            rd_kafka_topic_partition_list_add(list, reader->topic, p)->offset =
+                state->start;
     }
     rd_kafka_resp_err_t code = rd_kafka_assign(reader->rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return request_failed(reader, "assignment", code, err);
+    reader->assigned = true;
     return BF_OK;
 }
 
@@ -228,8 +233,10 @@ bf_status_t bf_reader_open(const bf_reader_options_t *options, int64_t timeout_m
                         (int)reader->partition_count);
     if (rc == BF_OK)
         rc = find_ranges(reader, options, deadline_ms, err);
-    if (rc == BF_OK)
-        rc = assign(reader, options, err);
+    /* What is there already is fetched, up to the size of the queue, when it is asked
+     * for. */
+    if (rc == BF_OK && options->from == BF_READER_END)
+        rc = assign(reader, err);
     if (rc == BF_OK)
         *ret = reader;
     else
@@ -284,6 +291,11 @@ static bf_status_t judge(bf_reader_t *reader, const rd_kafka_message_t *message,
 bf_status_t bf_reader_next(bf_reader_t *reader, int64_t timeout_ms, bf_record_t *ret,
                            bf_err_t *err)
 {
+    if (!reader->assigned) {
+        bf_status_t rc = assign(reader, err);
+        if (rc != BF_OK)
+            return rc;
+    }
     rd_kafka_message_t *message = rd_kafka_consumer_poll(reader->rk, (int)timeout_ms);
     if (!message)
         return BF_E_TIMEOUT;
