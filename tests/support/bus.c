@@ -56,6 +56,42 @@ static rd_kafka_event_t *wait_admin(rd_kafka_queue_t *queue, const char *what)
     return event;
 }
 
+static bool has_leaders(const struct rd_kafka_metadata *metadata, int partitions)
+{
+    if (metadata->topic_cnt != 1 || metadata->topics[0].err ||
+        metadata->topics[0].partition_cnt != partitions) {
+        return false;
+    }
+    for (int i = 0; i < partitions; i++) {
+        if (metadata->topics[0].partitions[i].leader < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* CreateTopics is answered before the broker tells everybody about the topic. */
+static void wait_topic(rd_kafka_t *rk, const char *topic, int partitions)
+{
+    rd_kafka_topic_t *handle = rd_kafka_topic_new(rk, topic, NULL);
+    cr_assert_not_null(handle);
+    int64_t deadline = bf_clock_mono_ms() + ADMIN_TIMEOUT_MS;
+    bool known = false;
+    while (!known) {
+        const struct rd_kafka_metadata *metadata = NULL;
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "%s is not there", topic);
+        if (rd_kafka_metadata(rk, 0, handle, &metadata, ADMIN_TIMEOUT_MS) ==
+            RD_KAFKA_RESP_ERR_NO_ERROR) {
+            known = has_leaders(metadata, partitions);
+            rd_kafka_metadata_destroy(metadata);
+        }
+        if (!known) {
+            bf_clock_sleep_ms(10);
+        }
+    }
+    rd_kafka_topic_destroy(handle);
+}
+
 void test_topic_create(const char *brokers, const char *topic, int partitions)
 {
     char why[256] = "";
@@ -75,6 +111,7 @@ void test_topic_create(const char *brokers, const char *topic, int partitions)
     rd_kafka_event_destroy(event);
     rd_kafka_NewTopic_destroy(fresh);
     rd_kafka_queue_destroy(queue);
+    wait_topic(rk, topic, partitions);
     rd_kafka_destroy(rk);
 }
 
