@@ -242,6 +242,47 @@ Test(bus_kafka, publish__messages_and_offsets_are_one_transaction)
     shard_free(shard);
 }
 
+/* What a new owner does first: publish again what the old one did not, before it answers
+ * with its offsets. */
+static void on_assign_recover(void *arg, bf_consumer_t *consumer,
+                              const bf_topic_partition_t *partitions, size_t count)
+{
+    shard_t *shard = arg;
+    bf_err_t err = BF_ERR_INIT;
+    test_publication_t *own = test_publication(shard->out, "again", 2, NULL);
+    test_publication_offset(own, shard->in, 0, 2, bf_consumer_group_metadata(consumer));
+    cr_assert_eq(
+        bf_publisher_submit(shard->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
+        BF_OK, "%s", err.text);
+    cr_assert_eq(bf_publisher_drain(shard->publisher, TEST_TIMEOUT_MS, &err), BF_OK, "%s",
+                 err.text);
+    on_assign(arg, consumer, partitions, count);
+}
+
+Test(bus_kafka, publish__works_within_the_assignment)
+{
+    shard_t *shard = shard_new(1);
+    test_produce(shard->brokers, shard->in, 0, "c", 3);
+    start_publisher(shard);
+    bf_err_t err = BF_ERR_INIT;
+    bf_consumer_options_t options = {.brokers = shard->brokers,
+                                     .group = shard->group,
+                                     .topic = shard->in,
+                                     .on_assign = on_assign_recover,
+                                     .on_revoke = on_revoke,
+                                     .arg = shard};
+    cr_assert_eq(bf_consumer_new(&options, &shard->consumer, &err), BF_OK);
+    wait_assigned(shard, 1);
+    cr_assert_eq(committed(shard), 2);
+    expect_out(shard, "again-0 again-1");
+    bf_record_t record;
+    while (bf_consumer_poll(shard->consumer, 500, &record, &err) != BF_OK) {
+    }
+    cr_assert_eq(record.offset, 2);
+    bf_consumer_release(&record);
+    shard_free(shard);
+}
+
 /* --- transactions of others --- */
 
 /* A transactional producer without the library. */
