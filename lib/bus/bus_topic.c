@@ -9,6 +9,7 @@
 #include "bus_int.h"
 
 #define RETRY_PAUSE_MS 100
+#define UNKNOWN_TRIES  5 /* a topic made a moment ago is not known everywhere yet */
 
 /* One Metadata request for one topic; code: of the topic. */
 static rd_kafka_resp_err_t ask_partitions(rd_kafka_t *rk, rd_kafka_topic_t *topic,
@@ -34,6 +35,23 @@ static bool is_passing(rd_kafka_resp_err_t code)
            code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
 }
 
+static bool is_unknown(rd_kafka_resp_err_t code)
+{
+    return code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+           code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+}
+
+/* Worth to ask again? rc: of the request; code and count: of the topic. */
+static bool ask_again(rd_kafka_resp_err_t rc, rd_kafka_resp_err_t code, int32_t count,
+                      int tries)
+{
+    if (rc != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return is_passing(rc);
+    }
+    return is_passing(code) || (!code && count == 0) ||
+           (is_unknown(code) && tries < UNKNOWN_TRIES);
+}
+
 bf_status_t bf_bus_topic_partitions(rd_kafka_t *rk, const char *topic, int64_t timeout_ms,
                                     int32_t *ret, bf_err_t *err)
 {
@@ -47,12 +65,10 @@ bf_status_t bf_bus_topic_partitions(rd_kafka_t *rk, const char *topic, int64_t t
     rd_kafka_resp_err_t rc;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     int32_t count = 0;
-    for (;;) {
+    for (int tries = 1;; tries++) {
         int64_t left = deadline - bf_clock_mono_ms();
         rc = ask_partitions(rk, handle, bf_bus_timeout(left), &count, &code);
-        bool passing = is_passing(rc) || (rc == RD_KAFKA_RESP_ERR_NO_ERROR &&
-                                          (is_passing(code) || (!code && count == 0)));
-        if (!passing || left <= RETRY_PAUSE_MS) {
+        if (left <= RETRY_PAUSE_MS || !ask_again(rc, code, count, tries)) {
             break;
         }
         bf_clock_sleep_ms(RETRY_PAUSE_MS);
@@ -63,8 +79,7 @@ bf_status_t bf_bus_topic_partitions(rd_kafka_t *rk, const char *topic, int64_t t
         return bf_bus_fail(err, status == BF_E_BUS_RETRY ? BF_E_TIMEOUT : status, rc,
                            NULL, "topic '%s' at %s", topic, context->brokers);
     }
-    if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
-        code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC) {
+    if (is_unknown(code)) {
         return bf_bus_no_topic(err, topic, context->brokers);
     }
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR || count == 0) {
