@@ -397,7 +397,7 @@ static bf_status_t do_map(machine_t *m, const bf_instr_t *in)
         /* Names are compared with each other. */
         rc = bf_vm_charge(&m->vm, (size_t)in->arg * in->arg / 8);
     }
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !data) {
         return rc;
     }
     bf_member_t *members = data;
@@ -484,7 +484,7 @@ static bf_status_t with_member(machine_t *m, const bf_value_t *map, const bf_nam
     uint32_t len = map->type == BF_VALUE_MAP ? map->len : 0;
     void *data = NULL;
     bf_status_t rc = bf_vm_alloc(&m->vm, (len + 1U) * sizeof(bf_member_t), &data);
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !data) {
         return rc;
     }
     bf_member_t *members = data;
@@ -518,7 +518,7 @@ static bf_status_t do_assign_path(machine_t *m, const bf_instr_t *in)
         bf_value_t old = *place;
         bf_value_t *member = NULL;
         bf_status_t rc = with_member(m, &old, &names[i], place, &member);
-        if (rc != BF_OK) {
+        if (rc != BF_OK || !member) {
             return rc;
         }
         place = member;

@@ -151,7 +151,7 @@ static bf_status_t map_parts(bf_vm_t *vm, const char *what, const bf_value_t *ma
     }
     void *data = NULL;
     bf_status_t rc = bf_vm_alloc(vm, map->len * sizeof(bf_value_t), &data);
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !data) {
         return rc;
     }
     bf_value_t *items = data;

@@ -65,7 +65,7 @@ static bf_status_t fn_case(bf_vm_t *vm, const bf_value_t *args, bool upper,
     if (rc == BF_OK) {
         rc = bf_vm_alloc(vm, args[0].len + 1U, &data);
     }
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !data) {
         return rc;
     }
     char *text = data;
@@ -249,7 +249,7 @@ static bf_status_t fn_replace(bf_vm_t *vm, const bf_value_t *args, uint32_t argc
     }
     void *data = NULL;
     rc = bf_vm_alloc(vm, kept + added + 1, &data);
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !data) {
         return rc;
     }
     char *out = data;

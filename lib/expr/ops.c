@@ -60,7 +60,7 @@ static bf_status_t concatenate(bf_vm_t *vm, const bf_value_t *a, const bf_value_
     }
     void *data = NULL;
     rc = bf_vm_alloc(vm, (size_t)left.len + right.len + 1, &data);
-    if (rc != BF_OK) {
+    if (rc != BF_OK || !data) {
         return rc;
     }
     char *text = data;

@@ -1,12 +1,12 @@
 /*
- * draw.c - graphs as Mermaid and Graphviz text
+ * draw.c - graphs as Mermaid and Graphviz text (SVG: svg.c)
  *
  * Nodes are called n0, n1, ... in the drawing; IDs and titles stand in labels only, where
  * everything that the languages take for themselves is escaped.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "bpmflow/draw.h"
+#include "lib/model/draw_int.h"
 
 #include <string.h>
 
@@ -68,35 +68,40 @@ static void escape_dot(bf_str_t *out, const char *text)
 }
 
 /* What a person needs to see: the title, and who works on it. */
-static void write_label(bf_str_t *out, const bf_node_t *node, escape_fn escape)
+void bf_draw_label(bf_str_t *out, const bf_node_t *node)
 {
-    escape(out, node->title && node->title[0] ? node->title : node->id);
+    bf_str_puts(out, node->title && node->title[0] ? node->title : node->id);
     const bf_value_t *actor = bf_node_meta(node, "actor");
     if (bf_value_is_null(actor)) {
         return;
     }
+    bf_str_putc(out, '\n');
+    if (actor->type != BF_VALUE_LIST) {
+        bf_value_write_text(out, actor);
+        return;
+    }
+    for (uint32_t i = 0; i < actor->len; i++) {
+        bf_str_puts(out, i ? ", " : "");
+        bf_value_write_text(out, &actor->as.items[i]);
+    }
+}
+
+static void write_label(bf_str_t *out, const bf_node_t *node, escape_fn escape)
+{
     bf_str_t text;
     bf_str_init(&text, 0);
-    bf_str_putc(&text, '\n');
-    if (actor->type == BF_VALUE_LIST) {
-        for (uint32_t i = 0; i < actor->len; i++) {
-            bf_str_puts(&text, i ? ", " : "");
-            bf_value_write_text(&text, &actor->as.items[i]);
-        }
-    } else {
-        bf_value_write_text(&text, actor);
-    }
+    bf_draw_label(&text, node);
     out->failed = out->failed || bf_str_failed(&text);
     escape(out, bf_str_peek(&text));
     bf_str_fini(&text);
 }
 
-static const char *link_label(const bf_link_t *link)
+const char *bf_draw_link_label(const bf_link_t *link)
 {
     return link->title && link->title[0] ? link->title : link->when.text;
 }
 
-static const char *state_name(int state)
+const char *bf_draw_state_name(int state)
 {
     switch (state) {
     case STATE_WAITING:
@@ -125,6 +130,11 @@ static const shape_t mermaid_shapes[BF_NODE_TYPE_COUNT] = {
     [BF_NODE_LOOP] = {"[[", "↻ ", "]]"},
 };
 
+const char *bf_draw_sign(bf_node_type_t type)
+{
+    return mermaid_shapes[type].sign;
+}
+
 static void mermaid_node(bf_str_t *out, const bf_node_t *node, const char *state)
 {
     const shape_t *shape = &mermaid_shapes[node->type];
@@ -140,7 +150,7 @@ static void mermaid_node(bf_str_t *out, const bf_node_t *node, const char *state
 static void mermaid_link(bf_str_t *out, const bf_link_t *link)
 {
     bf_str_printf(out, "    n%u -->", link->from->index);
-    const char *label = link_label(link);
+    const char *label = bf_draw_link_label(link);
     if (label) {
         bf_str_puts(out, "|\"");
         escape_mermaid(out, label);
@@ -203,7 +213,7 @@ static void dot_node(bf_str_t *out, const bf_node_t *node, const char *state)
 static void dot_link(bf_str_t *out, const bf_link_t *link)
 {
     bf_str_printf(out, "    n%u -> n%u", link->from->index, link->to->index);
-    const char *label = link_label(link);
+    const char *label = bf_draw_link_label(link);
     if (label) {
         bf_str_puts(out, " [label=\"");
         escape_dot(out, label);
@@ -245,11 +255,14 @@ static const language_t dot = {dot_begin, dot_node, dot_link, dot_end};
 bf_status_t bf_draw(const bf_graph_t *graph, bf_draw_format_t format,
                     bf_draw_state_fn state, void *arg, bf_str_t *ret, bf_err_t *err)
 {
+    if (format == BF_DRAW_SVG) {
+        return bf_draw_svg(graph, state, arg, ret, err);
+    }
     const language_t *language = format == BF_DRAW_DOT ? &dot : &mermaid;
     language->begin(ret, graph);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const bf_node_t *node = &graph->nodes[i];
-        language->node(ret, node, state ? state_name(state(arg, node)) : NULL);
+        language->node(ret, node, state ? bf_draw_state_name(state(arg, node)) : NULL);
     }
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const bf_node_t *node = &graph->nodes[i];

@@ -46,6 +46,8 @@ static void check(const bf_graph_t *graph)
     bf_str_clear(&text);
     expect(bf_draw(graph, BF_DRAW_MERMAID, NULL, NULL, &text, &err) == BF_OK);
     expect(bf_draw(graph, BF_DRAW_DOT, NULL, NULL, &text, &err) == BF_OK);
+    bf_status_t rc = bf_draw(graph, BF_DRAW_SVG, NULL, NULL, &text, &err);
+    expect(rc == BF_OK || rc == BF_E_LIMIT);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         expect(bf_graph_node(graph, graph->nodes[i].id) == &graph->nodes[i]);
     }

@@ -47,9 +47,8 @@ static bf_status_t draw(void *arg)
 {
     bf_str_t str;
     bf_err_t err = BF_ERR_INIT;
-    (void)arg;
     bf_str_init(&str, 0);
-    bf_status_t rc = bf_draw(sample, BF_DRAW_MERMAID, NULL, NULL, &str, &err);
+    bf_status_t rc = bf_draw(sample, *(bf_draw_format_t *)arg, NULL, NULL, &str, &err);
     bf_str_fini(&str);
     return rc;
 }
@@ -98,7 +97,10 @@ int main(void)
     }
     bf_oom_sweep("graph write json", write_json, NULL);
     bf_oom_sweep("graph write yaml", write_yaml, NULL);
-    bf_oom_sweep("graph draw", draw, NULL);
+    bf_draw_format_t format = BF_DRAW_MERMAID;
+    bf_oom_sweep("graph draw mermaid", draw, &format);
+    format = BF_DRAW_SVG;
+    bf_oom_sweep("graph draw svg", draw, &format);
     bf_graph_unref(sample);
     return bf_oom_result();
 }
