@@ -165,8 +165,10 @@ static bf_exit_t run_draw(bf_cli_t *cli)
     bf_exit_t result = BF_EXIT_OK;
     const char *id = bf_cli_text(cli, "instance");
     bf_status_t rc = BF_OK;
-    bf_draw_format_t format =
-        strcmp(bf_cli_text(cli, "format"), "dot") == 0 ? BF_DRAW_DOT : BF_DRAW_MERMAID;
+    const char *name = bf_cli_text(cli, "format");
+    bf_draw_format_t format = strcmp(name, "dot") == 0   ? BF_DRAW_DOT
+                              : strcmp(name, "svg") == 0 ? BF_DRAW_SVG
+                                                         : BF_DRAW_MERMAID;
     bf_graph_t *graph = load(bf_cli_operand(cli, 0), &diags, &err);
     if (!graph) {
         result = BF_EXIT_REJECTED;
@@ -192,9 +194,9 @@ static const bf_cli_option_t draw_options[] = {
     {.name = "format",
      .letter = 'f',
      .kind = BF_OPTION_CHOICE,
-     .metavar = "mermaid|dot",
+     .metavar = "mermaid|dot|svg",
      .fallback = "mermaid",
-     .help = "text for Mermaid or for Graphviz"},
+     .help = "text for Mermaid or for Graphviz, or a picture"},
     {.name = "instance",
      .letter = 'i',
      .kind = BF_OPTION_TEXT,
@@ -204,7 +206,7 @@ static const bf_cli_option_t draw_options[] = {
 
 const bf_cli_command_t bf_cli_graph_draw = {
     .name = "graph draw",
-    .summary = "draw a definition as text for Mermaid or Graphviz",
+    .summary = "draw a definition: text for Mermaid or Graphviz, or SVG",
     .operands = "FILE",
     .min_operands = 1,
     .max_operands = 1,
@@ -214,9 +216,8 @@ const bf_cli_command_t bf_cli_graph_draw = {
         "Prints a drawing of the graph; with --instance the tasks that are done, "
         "waiting and terminated have colours.",
     .status = "1 when the file has errors.",
-    .examples =
-        "    bpmflow graph draw leave.yaml > leave.mmd\n"
-        "    bpmflow graph draw leave.yaml -f dot -i leave-1 | dot -Tsvg > leave.svg\n",
+    .examples = "    bpmflow graph draw leave.yaml > leave.mmd\n"
+                "    bpmflow graph draw leave.yaml -f svg -i leave-1 > leave.svg\n",
     .run = run_draw};
 
 /* --- conversion --- */
