@@ -26,6 +26,8 @@ typedef struct bf_driver bf_driver_t;
 #define BF_MAX_STEPS_DEFAULT 10000
 /* Subgraph calls inside of each other; beyond it BF_E_LIMIT. */
 #define BF_MAX_CALL_DEPTH 1000
+/* Loops inside of each other, in one graph; beyond it BF_E_LIMIT. */
+#define BF_MAX_LOOP_DEPTH 100
 
 /* The four hooks of a driver (second seed), and what the workflow driver needs beside
  * them. NULL callbacks do the default. Errors end the evaluation. */

@@ -158,6 +158,16 @@ static bf_status_t take_source(bf_exchanger_t *ex, const bf_node_t *head, bf_loo
 
 bf_status_t bf_loop_open(bf_exchanger_t *ex, const bf_node_t *head, bf_err_t *err)
 {
+    uint32_t depth = 0;
+    for (const bf_frame_t *f = ex->frame; f->is_loop; f = f->outer) {
+        depth++;
+    }
+    if (depth >= BF_MAX_LOOP_DEPTH) {
+        return bf_err_set(err, BF_E_LIMIT,
+                          "%s / %s: loops are nested deeper than %d; does a pass of the "
+                          "loop lead to its head?",
+                          head->graph->id, head->id, BF_MAX_LOOP_DEPTH);
+    }
     bf_frame_t *frame = bf_walk_open_frame(ex, head);
     if (!frame) {
         return bf_err_nomem(err, "loop");

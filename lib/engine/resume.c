@@ -407,10 +407,7 @@ static bf_status_t read_source(bf_exchanger_t *ex, bf_frame_t *outer,
 static bf_status_t read_frame(bf_exchanger_t *ex, bf_frame_t *frame,
                               const bf_value_t *saved, bf_err_t *err);
 
-/* Loops nest as deep as the graph nests them: the recursion is bounded by its nodes, and
- * by this for what is not from us. */
-#define MAX_LOOP_DEPTH 64
-
+/* The recursion is bounded by the depth of loops. */
 static bf_status_t read_loop(bf_exchanger_t *ex, bf_frame_t *frame,
                              const bf_value_t *item, bf_err_t *err)
 {
@@ -424,7 +421,7 @@ static bf_status_t read_loop(bf_exchanger_t *ex, bf_frame_t *frame,
     if (rc != BF_OK) {
         return rc;
     }
-    if (!bf_node_is_loop_head(head) || !saved || depth > MAX_LOOP_DEPTH) {
+    if (!bf_node_is_loop_head(head) || !saved || depth >= BF_MAX_LOOP_DEPTH) {
         return bad(frame, "a loop is not one", err);
     }
     ex->frame = frame;

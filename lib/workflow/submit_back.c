@@ -3,8 +3,9 @@
  *
  * BACK takes back the task, and leads to the task of somebody before it on its branch;
  * what is automatic between the two will run again.  Behind a join that is a task of each
- * branch.  As the first task of a branch it leads before the split, and everything that
- * the split has led to is taken back: the siblings are abandoned.  It does not cross the
+ * branch; a split whose branches have all been climbed without meeting anybody is climbed
+ * over.  As the first task of a branch it leads before the split, and everything that the
+ * split has led to is taken back: the siblings are abandoned.  It does not cross the
  * boundary of a called graph (rule 144).
  *
  * BACK_JUMP takes back everything that the target has led to, and opens the target.
@@ -18,9 +19,10 @@
 typedef struct back {
     bf_step_t *step;
     const bf_walk_log_t *log;
-    bool *reset;    /* visits whose state goes */
-    bool *seen;     /* looked at while climbing */
-    uint32_t *work; /* visits to look at */
+    bool *reset;       /* visits whose state goes */
+    bool *seen;        /* looked at while climbing */
+    uint32_t *climbed; /* links from the visit that have been climbed */
+    uint32_t *work;    /* visits to look at */
     uint32_t height;
     uint32_t *splits; /* where branches of a join began */
     uint32_t split_count;
@@ -32,13 +34,13 @@ static bf_status_t back_init(back_t *b, bf_step_t *step, bf_err_t *err)
     bf_arena_t *arena = step->scope->arena;
     *b = (back_t){.step = step, .log = &step->flow.log};
     uint32_t count = b->log->visit_count;
-    /* A visit is put to work once per edge that leads from it. */
-    size_t room = (size_t)b->log->edge_count + count + 1;
+    size_t room = 2 * (size_t)count + 1; /* a split may come twice */
     b->reset = bf_arena_calloc(arena, count, sizeof(*b->reset));
     b->seen = bf_arena_calloc(arena, count, sizeof(*b->seen));
+    b->climbed = bf_arena_calloc(arena, count, sizeof(*b->climbed));
     b->work = bf_arena_calloc(arena, room, sizeof(*b->work));
     b->splits = bf_arena_calloc(arena, count, sizeof(*b->splits));
-    bool done = b->reset && b->seen && b->work && b->splits;
+    bool done = b->reset && b->seen && b->climbed && b->work && b->splits;
     return done ? BF_OK : bf_err_nomem(err, "back");
 }
 
@@ -57,13 +59,30 @@ static uint32_t count_edges(const back_t *b, uint32_t visit, bool from)
     return count;
 }
 
+static bool is_put_aside(const back_t *b, uint32_t visit)
+{
+    for (uint32_t i = 0; i < b->split_count; i++) {
+        if (b->splits[i] == visit) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void push_parents(back_t *b, uint32_t visit)
 {
     b->past_join = b->past_join || count_edges(b, visit, false) > 1;
     for (uint32_t i = 0; i < b->log->edge_count; i++) {
-        if (b->log->edges[i].to == visit && !b->seen[b->log->edges[i].from]) {
-            b->seen[b->log->edges[i].from] = true;
-            b->work[b->height++] = b->log->edges[i].from;
+        uint32_t from = b->log->edges[i].from;
+        if (b->log->edges[i].to != visit) {
+            continue;
+        }
+        b->climbed[from]++;
+        bool complete =
+            is_put_aside(b, from) && b->climbed[from] == count_edges(b, from, true);
+        if (!b->seen[from] || complete) {
+            b->seen[from] = true;
+            b->work[b->height++] = from;
         }
     }
 }
@@ -88,7 +107,8 @@ static bf_status_t climb(back_t *b, uint32_t visit, bf_err_t *err)
         push_parents(b, visit);
         return BF_OK;
     }
-    bool is_split = count_edges(b, visit, true) > 1;
+    uint32_t ways = count_edges(b, visit, true);
+    bool is_split = ways > 1 && b->climbed[visit] < ways;
     bool human = is_human(b, v->node);
     if (is_split && !human && b->past_join) {
         b->splits[b->split_count++] = visit;
@@ -105,18 +125,21 @@ static bf_status_t climb(back_t *b, uint32_t visit, bf_err_t *err)
     return BF_OK;
 }
 
-/* No branch of the join has a task of somebody: before the split, then. */
-static bf_status_t climb_over_splits(back_t *b, bf_err_t *err)
+/* No branch of the join has a task of somebody, and some end elsewhere: before the last
+ * split, then. */
+static bf_status_t climb_over_split(back_t *b, bf_err_t *err)
 {
+    uint32_t last = 0;
     for (uint32_t i = 0; i < b->split_count; i++) {
-        uint32_t split = b->splits[i];
-        b->reset[split] = true;
-        if (bf_log_mark_after(b->log, split, b->reset) != BF_OK) {
-            return bf_err_nomem(err, "back");
-        }
-        push_parents(b, split);
+        last = b->splits[i] > last ? b->splits[i] : last;
     }
     b->split_count = 0;
+    b->past_join = false;
+    b->reset[last] = true;
+    if (bf_log_mark_after(b->log, last, b->reset) != BF_OK) {
+        return bf_err_nomem(err, "back");
+    }
+    push_parents(b, last);
     return BF_OK;
 }
 
@@ -127,9 +150,8 @@ static bf_status_t climb_all(back_t *b, bf_err_t *err)
         while (rc == BF_OK && b->height) {
             rc = climb(b, b->work[--b->height], err);
         }
-        if (rc == BF_OK && !b->step->result->target_count) {
-            b->past_join = false;
-            rc = climb_over_splits(b, err);
+        if (rc == BF_OK && !b->step->result->target_count && b->split_count) {
+            rc = climb_over_split(b, err);
         }
     }
     return rc;
