@@ -142,7 +142,7 @@ bf_status_t bf_step_put_state(const bf_step_t *step, const bf_node_t *node,
 bf_status_t bf_step_remove_state(const bf_step_t *step, const bf_node_t *node,
                                  uint32_t round, bf_err_t *err) BF_MUST_USE;
 /** The trace of the context shows where the instance is now. */
-void bf_step_show(const bf_step_t *step);
+bf_status_t bf_step_show(const bf_step_t *step, bf_err_t *err) BF_MUST_USE;
 /** Target of a jump: what the submit names, else its node. */
 const bf_node_t *bf_step_target(const bf_step_t *step);
 

@@ -61,13 +61,13 @@ static bf_status_t add_itself(bf_step_t *step, bf_task_state_t state, bf_err_t *
     return bf_step_add_target(step, &task, err);
 }
 
-void bf_step_show(const bf_step_t *step)
+bf_status_t bf_step_show(const bf_step_t *step, bf_err_t *err)
 {
     bf_flow_t flow;
-    bf_err_t ignored = BF_ERR_INIT;
+    bf_err_t ignored = BF_ERR_INIT; /* the step itself has succeeded */
     bf_status_t rc = bf_flow_walk(&flow, step->executor, step->scope, BF_INTENT_FIND,
                                   false, &ignored);
-    (void)rc; /* the step itself has succeeded */
+    return rc == BF_E_NOMEM ? bf_err_nomem(err, "walk") : BF_OK;
 }
 
 /* --- the guard --- */

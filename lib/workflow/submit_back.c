@@ -249,7 +249,7 @@ static bf_status_t open_target(bf_step_t *step, uint32_t visit, bf_err_t *err)
     }
     if (rc == BF_OK) {
         bf_flow_set_status(step->scope, false);
-        bf_step_show(step);
+        rc = bf_step_show(step, err);
     }
     return rc;
 }

@@ -199,7 +199,7 @@ bf_status_t bf_step_forward_jump(bf_step_t *step, bf_err_t *err)
     bf_status_t rc = jump(step, &ended, err);
     if (rc == BF_OK) {
         bf_flow_set_status(step->scope, ended);
-        bf_step_show(step);
+        rc = bf_step_show(step, err);
     }
     return rc;
 }
