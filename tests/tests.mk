@@ -35,7 +35,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(WORKER_A) $(
 $(BUILD)/tests/component/%: $(BUILD)/obj/tests/component/%.o $(SUPPORT_OBJ) $(WORKER_A) $(LIB_A)
 	$(call link,$(LIBS_TEST))
 
-$(BUILD)/tests/threads/%: $(BUILD)/obj/tests/threads/%.o $(BUILD)/obj/tests/support/c11_threads.o $(LIB_A)
+$(BUILD)/tests/threads/%: $(BUILD)/obj/tests/threads/%.o $(BUILD)/obj/tests/support/c11_threads.o $(WORKER_A) $(LIB_A)
 	$(call link,$(DEPS_LIBS))
 
 $(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIB_A)
