@@ -168,7 +168,8 @@ static void read_response(const unsigned char *data, size_t len, const char *top
     input_t in = {data, len, false};
     size_t text_len;
     const unsigned char *id = take(&in, 4);
-    if (!id || (id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3]) != CORRELATION_ID) {
+    if (!id || ((uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 |
+                (uint32_t)id[3]) != CORRELATION_ID) {
         return;
     }
     skip_tags(&in);
