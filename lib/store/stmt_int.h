@@ -91,7 +91,7 @@ const char *bf_stmt_dup(const bf_stmt_t *stmt, size_t column, bf_arena_t *arena,
 
 /* A statement "head row, row, row tail" for any number of rows, prepared on first use in
  * sizes that are powers of two: n rows take at most one statement per bit of n. */
-#define BF_BULK_SIZES 9
+#define BF_BULK_SIZES 10
 #define BF_BULK_MAX   (1U << (BF_BULK_SIZES - 1))
 
 typedef struct bf_bulk {

@@ -23,17 +23,20 @@ _Static_assert(MAX_PARAMS >= (size_t)2 * BF_LIST_MAX, "find_outcomes has two a p
 /* Texts of one multi-row statement, bytes; less where the server takes less. */
 #define MAX_STATEMENT_BYTES ((size_t)4 << 20)
 
-/* A row that is not as we loaded it keeps what it has: IF() compares with the old
- * revision, since rev is the last column that is set (both servers set from left to
- * right).  The ID is compared too, since the row is found by its number where that is
+/* A row that is not as we loaded it keeps what it has.  The comparison is made once, and
+ * its result is the sign of rev until the last assignment (both servers assign from left
+ * to right).  The ID is compared too, since the row is found by its number where that is
  * known: a number that is wrong is a conflict then, and never somebody else's row. */
-#define IF_OURS(column, value)                                                           \
-    column " = IF(rev = VALUES(prev_rev) AND instant_id = VALUES(instant_id), " value    \
-           ", " column ")"
-#define SET_IF_OURS(column) IF_OURS(column, "VALUES(" column ")")
+#define MARK_IF_OURS                                                                     \
+    "rev = IF(rev = VALUES(prev_rev) AND instant_id = VALUES(instant_id), "              \
+    "-VALUES(rev), "                                                                     \
+    "rev)"
+#define IF_MARKED(column, value) ", " column " = IF(rev < 0, " value ", " column ")"
+#define SET(column)              IF_MARKED(column, "VALUES(" column ")")
 /* What is NULL in the new row stays as it is, or is set once. */
-#define SET_IF_GIVEN(column) IF_OURS(column, "COALESCE(VALUES(" column "), " column ")")
-#define SET_ONCE(column)     IF_OURS(column, "COALESCE(" column ", VALUES(" column "))")
+#define SET_IF_GIVEN(column) IF_MARKED(column, "COALESCE(VALUES(" column "), " column ")")
+#define SET_ONCE(column)     IF_MARKED(column, "COALESCE(" column ", VALUES(" column "))")
+#define TAKE_MARK_AWAY       ", rev = ABS(rev)"
 
 static const char instance_columns[] = "id, instant_id, graph, states, vars, tasks, rev, "
                                        "prev_rev, status, seq, partition_no, "
@@ -151,21 +154,10 @@ static bool write_bulk_texts(bf_store_t *store)
     store->update_instances = (bf_bulk_t){
         .what = "changed instances",
         .head = store->insert_instances.head,
-        .tail = " ON DUPLICATE KEY UPDATE " SET_IF_GIVEN("graph") ", " SET_IF_OURS(
-            "state"
-            "s") ", " SET_IF_OURS("vars") ","
-                                          " " SET_IF_OURS("tasks") ", " SET_IF_OURS(
-                                              "prev"
-                                              "_re"
-                                              "v") ", " SET_IF_OURS("status") ","
-                                                                              " " SET_IF_OURS("seq") ", " SET_IF_OURS("partition_no") ", " SET_IF_OURS(
-                                                                                  "creato"
-                                                                                  "r") ","
-                                                                                       " " SET_ONCE("create_time") ", " SET_IF_OURS("updater") ", " SET_IF_OURS(
-                                                                                           "upda"
-                                                                                           "te_"
-                                                                                           "tim"
-                                                                                           "e") ", " SET_IF_OURS("rev"),
+        .tail = " ON DUPLICATE KEY UPDATE " MARK_IF_OURS SET_IF_GIVEN("graph")
+            SET("states") SET("vars") SET("tasks") SET("prev_rev") SET("status")
+                SET("seq") SET("partition_no") SET("creator") SET_ONCE("create_time")
+                    SET("updater") SET("update_time") TAKE_MARK_AWAY,
         .columns = 15,
     };
     store->insert_history = (bf_bulk_t){
