@@ -165,7 +165,11 @@ int main(int argc, char **argv)
     }
     int status = BF_EXIT_USAGE;
     block_signals(&signals);
-    if (bf_options_load(&options, &worker.settings) && bf_prepare_worker(&worker)) {
+    bool loaded = bf_options_load(&options, &worker.settings);
+    if (options.run == BF_RUN_CHECK_CONFIG) {
+        worker.settings.graphs.strict = true; /* what has mistakes is not good */
+    }
+    if (loaded && bf_prepare_worker(&worker)) {
         if (options.run == BF_RUN_CHECK_CONFIG) {
             (void)puts("the configuration is good");
             status = BF_EXIT_OK;

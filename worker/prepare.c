@@ -15,40 +15,6 @@
 
 #define MIGRATE_PAUSE_MS 1000
 
-static void log_diags(bf_worker_t *worker, const bf_diags_t *diags)
-{
-    for (const bf_diag_t *diag = diags->first; diag; diag = diag->next) {
-        const bf_log_field_t fields[] = {BF_LOG_STR("file", diag->file),
-                                         BF_LOG_INT("line", diag->line),
-                                         BF_LOG_STR("node", diag->node)};
-        bf_log_write(worker->log,
-                     diag->severity == BF_DIAG_ERROR ? BF_LOG_ERROR : BF_LOG_WARNING,
-                     fields, diag->node ? 3 : 2, "definition: %s", diag->text);
-    }
-}
-
-bool bf_load_definitions(bf_worker_t *worker, const bf_text_list_t *paths)
-{
-    bf_err_t err = BF_ERR_INIT;
-    bf_catalogue_report_t report = {0};
-    bf_diags_t diags;
-    bf_diags_init(&diags);
-    bf_status_t rc =
-        bf_catalogue_load(worker->catalogue, (const char *const *)paths->items,
-                          paths->count, &diags, &report, &err);
-    log_diags(worker, &diags);
-    bf_diags_fini(&diags);
-    if (rc != BF_OK) {
-        bf_log_write(worker->log, BF_LOG_ERROR, NULL, 0, "definitions: %s", err.text);
-    }
-    const bf_log_field_t fields[] = {
-        BF_LOG_INT("files", report.files), BF_LOG_INT("graphs", report.graphs),
-        BF_LOG_INT("added", report.added), BF_LOG_INT("replaced", report.replaced),
-        BF_LOG_INT("refused", report.refused)};
-    bf_log_write(worker->log, BF_LOG_INFO, fields, 5, "definitions are loaded");
-    return rc == BF_OK;
-}
-
 bool bf_prepare_worker(bf_worker_t *worker)
 {
     bf_err_t err = BF_ERR_INIT;
@@ -75,11 +41,7 @@ bool bf_prepare_worker(bf_worker_t *worker)
         bf_log_write(worker->log, BF_LOG_ERROR, NULL, 0, "%s", err.text);
         return false;
     }
-    if (settings->graphs.paths.count == 0) {
-        bf_log_write(worker->log, BF_LOG_WARNING, NULL, 0,
-                     "graphs.paths is empty: every start is rejected with unknown_graph");
-    }
-    return bf_load_definitions(worker, &settings->graphs.paths);
+    return bf_definitions_start(worker);
 }
 
 static bool write_address(const bf_worker_t *worker, const char *path)
@@ -185,6 +147,7 @@ void bf_prepare_undo(bf_worker_t *worker)
 {
     bf_embedded_broker_free(worker->broker);
     bf_catalogue_free(worker->catalogue);
+    bf_definitions_fini(worker);
     bf_metrics_free(worker->metrics);
     bf_properties_fini(&worker->consumer_properties);
     bf_properties_fini(&worker->producer_properties);
@@ -201,7 +164,7 @@ void bf_reload(bf_worker_t *worker, const bf_options_t *options)
         bf_log_set_level(worker->log, (bf_log_level_t)fresh.log.level);
         worker->settings.log.level = fresh.log.level;
         worker->settings.log.stats_interval_ms = fresh.log.stats_interval_ms;
-        (void)bf_load_definitions(worker, &fresh.graphs.paths); /* has said it */
+        bf_definitions_reload(worker, &fresh.graphs.paths);
     } else {
         bf_log_write(worker->log, BF_LOG_ERROR, NULL, 0,
                      "reload: the configuration has mistakes; nothing is changed");

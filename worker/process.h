@@ -24,10 +24,17 @@ bool bf_prepare_broker(bf_worker_t *worker);
 bool bf_prepare_schema(bf_worker_t *worker, const sigset_t *signals);
 void bf_prepare_undo(bf_worker_t *worker);
 
-/** Read the definitions; problems go to the log. */
-bool bf_load_definitions(bf_worker_t *worker, const bf_text_list_t *paths);
 /** SIGHUP: definitions, and the settings that may change. */
 void bf_reload(bf_worker_t *worker, const bf_options_t *options);
+
+/* --- definitions.c --- */
+
+/** The first load; says what is wrong. false: the worker must not start (a path cannot be
+ *  read, or a file has mistakes and graphs.strict is set). */
+bool bf_definitions_start(bf_worker_t *worker);
+/** Load again: what has mistakes is refused and named, everything else is taken. */
+void bf_definitions_reload(bf_worker_t *worker, const bf_text_list_t *paths);
+void bf_definitions_fini(bf_worker_t *worker);
 
 /* --- stats.c --- */
 typedef struct bf_stats {

@@ -162,6 +162,8 @@ static const bf_setting_t table[] = {
 
     {LIST(graphs.paths, "",
          "Files, or folders whose *.yml, *.yaml and *.json files are loaded."), .reloadable = true},
+    {BOOL(graphs.strict, "false",
+         "Do not start when a definition has mistakes. Otherwise only that file is left out; it is named in the log and in the metric bpmflow_definition_refused.")},
     {CHOICE(graphs.controller, "actor", choices_controller,
            "Which nodes are tasks. actor: those with an actor; block: every activity; not-block: none.")},
     {LIST(graphs.actor_keys, "actor",

@@ -105,6 +105,7 @@ typedef struct bf_settings {
     } limits;
     struct {
         bf_text_list_t paths;
+        bool strict;
         int64_t controller; /* bf_controller_kind_t */
         bf_text_list_t actor_keys;
     } graphs;

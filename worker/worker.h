@@ -26,11 +26,18 @@ typedef struct bf_shard bf_shard_t;
 /* What a shard tells main by a signal when it ends without having been asked to. */
 #define BF_SIGNAL_SHARD_ENDED SIGUSR2
 
+/* Of main: what definitions.c remembers between two loads. */
+typedef struct bf_definitions {
+    bf_metric_t **refused; /* files that the last load refused */
+    size_t refused_count;
+} bf_definitions_t;
+
 typedef struct bf_worker {
     bf_settings_t settings;
     bf_log_t *log;                /* threadsafe */
     bf_metrics_t *metrics;        /* threadsafe */
     bf_catalogue_t *catalogue;    /* threadsafe */
+    bf_definitions_t definitions; /* main only */
     bf_embedded_broker_t *broker; /* NULL: a real Kafka */
     bf_properties_t consumer_properties;
     bf_properties_t producer_properties;

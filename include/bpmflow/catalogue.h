@@ -3,11 +3,14 @@
  *
  * One catalogue for the process; the engine of each shard is brought up to date from it
  * between batches.  A file may hold a new version of a graph that another file holds; an
- * instance stays with the version it began with, a new instance takes the newest.
+ * instance stays with the version it began with, a new instance takes the newest.  So a
+ * definition is changed by adding a file (leave@2.yaml beside leave@1.yaml; the names of
+ * the files do not matter), and the file of an old version stays in the folder for as
+ * long as instances run on it.
  *
  * A reload never takes away what works: a file with mistakes is refused and named, and
  * the last good graph that came from it stays in use; so does the graph of a file that is
- * gone.  Good files of the same reload are taken.
+ * gone, until the next start.  Good files of the same reload are taken.
  *
  * A graph with `enabled: false` in its meta takes no new instances; those that run go on.
  *
@@ -78,6 +81,11 @@ bf_graph_t *bf_catalogue_graph(bf_catalogue_t *catalogue, const char *graph_id,
 /** Call fn for each graph, in order of loading, with the lock held. */
 void bf_catalogue_each(bf_catalogue_t *catalogue,
                        void (*fn)(void *arg, const bf_graph_t *graph), void *arg);
+
+/** Call fn for each file that the last load refused, in order of reading, with the lock
+ *  held. All of them, also where diags had no room for their errors. */
+void bf_catalogue_each_refused(bf_catalogue_t *catalogue,
+                               void (*fn)(void *arg, const char *path), void *arg);
 
 /** False when the graph takes no new instances (meta `enabled: false`). */
 bool bf_graph_is_enabled(const bf_graph_t *graph);

@@ -21,7 +21,7 @@ typedef struct bf_diag {
     struct bf_diag *next;
 } bf_diag_t;
 
-#define BF_DIAGS_MAX 100
+#define BF_DIAGS_MAX 100 /* of each severity */
 
 typedef struct bf_diags {
     bf_arena_t arena;

@@ -28,8 +28,8 @@ void bf_diags_add(bf_diags_t *diags, bf_diag_severity_t severity, const char *fi
 {
     uint32_t *count =
         severity == BF_DIAG_ERROR ? &diags->error_count : &diags->warning_count;
-    (*count)++;
-    if (diags->error_count + diags->warning_count > BF_DIAGS_MAX) {
+    /* Each kind has its own bound: many warnings do not hide an error. */
+    if (++*count > BF_DIAGS_MAX) {
         return;
     }
     char text[DIAG_TEXT_MAX];

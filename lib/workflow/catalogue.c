@@ -27,15 +27,23 @@ typedef struct entries {
     size_t room;
 } entries_t;
 
+typedef struct names {
+    char **items;
+    size_t used;
+    size_t room;
+} names_t;
+
 struct bf_catalogue {
     pthread_mutex_t lock;
     entries_t entries; /* lock */
+    names_t refused;   /* lock; files of the last load */
     uint64_t number;   /* lock */
 };
 
 /* A load that runs. */
 typedef struct load {
     entries_t entries;
+    names_t refused;
     bf_diags_t *diags;
     bf_catalogue_report_t report;
     bf_err_t *err;
@@ -86,6 +94,34 @@ static bf_status_t entries_copy(const entries_t *from, entries_t *to)
     return BF_OK;
 }
 
+static void names_fini(names_t *names)
+{
+    for (size_t i = 0; i < names->used; i++) {
+        free(names->items[i]);
+    }
+    free(names->items);
+    memset(names, 0, sizeof(*names));
+}
+
+static bf_status_t names_add(names_t *names, const char *name)
+{
+    if (names->used == names->room) {
+        size_t room = names->room ? names->room * 2 : 8;
+        char **items = realloc(names->items, room * sizeof(*items));
+        if (!items) {
+            return BF_E_NOMEM;
+        }
+        names->items = items;
+        names->room = room;
+    }
+    char *copy = strdup(name);
+    if (!copy) {
+        return BF_E_NOMEM;
+    }
+    names->items[names->used++] = copy;
+    return BF_OK;
+}
+
 bf_catalogue_t *bf_catalogue_new(void)
 {
     bf_catalogue_t *catalogue = calloc(1, sizeof(*catalogue));
@@ -99,6 +135,7 @@ void bf_catalogue_free(bf_catalogue_t *catalogue)
 {
     if (catalogue) {
         entries_fini(&catalogue->entries);
+        names_fini(&catalogue->refused);
         pthread_mutex_destroy(&catalogue->lock);
         free(catalogue);
     }
@@ -133,10 +170,13 @@ static void keep_graphs_of(load_t *load, const char *path)
     }
 }
 
-static void refuse(load_t *load, const char *path)
+/* A file with mistakes is refused, which is no failure of the load. */
+static bf_status_t refuse(load_t *load, const char *path)
 {
     load->report.refused++;
     keep_graphs_of(load, path);
+    return names_add(&load->refused, path) == BF_OK ? BF_OK
+                                                    : bf_err_nomem(load->err, path);
 }
 
 /* The file has another content than the entry of the same ID and version. */
@@ -178,8 +218,7 @@ static bf_status_t take(load_t *load, const char *path, bf_graph_t *graph)
                          graph->id, (int)graph->version,
                          e->path ? e->path : "the program");
         }
-        refuse(load, path);
-        return BF_OK;
+        return refuse(load, path);
     }
     if (!strcmp(e->graph->hash, graph->hash)) {
         e->seen = true;
@@ -189,7 +228,6 @@ static bf_status_t take(load_t *load, const char *path, bf_graph_t *graph)
     return replace(load, e, path, graph);
 }
 
-/* A file with mistakes is refused, which is no failure of the load. */
 static bf_status_t load_file(load_t *load, const char *path)
 {
     bf_graph_t *graph = NULL;
@@ -208,8 +246,7 @@ static bf_status_t load_file(load_t *load, const char *path)
     if (load->diags && load->diags->error_count == before) {
         bf_diags_add(load->diags, BF_DIAG_ERROR, path, 0, NULL, "%s", reason.text);
     }
-    refuse(load, path);
-    return BF_OK;
+    return refuse(load, path);
 }
 
 static int is_definition(const struct dirent *entry)
@@ -307,15 +344,19 @@ bf_status_t bf_catalogue_load(bf_catalogue_t *catalogue, const char *const *path
     }
     if (rc != BF_OK) {
         entries_fini(&load.entries);
+        names_fini(&load.refused);
         return rc;
     }
     keep_the_rest(&load);
     pthread_mutex_lock(&catalogue->lock);
     entries_t old = catalogue->entries;
+    names_t old_refused = catalogue->refused;
     catalogue->entries = load.entries;
+    catalogue->refused = load.refused;
     catalogue->number += load.report.added || load.report.replaced ? 1 : 0;
     pthread_mutex_unlock(&catalogue->lock);
     entries_fini(&old);
+    names_fini(&old_refused);
     if (ret) {
         *ret = load.report;
     }
@@ -405,6 +446,16 @@ void bf_catalogue_each(bf_catalogue_t *catalogue,
     pthread_mutex_lock(&catalogue->lock);
     for (size_t i = 0; i < catalogue->entries.used; i++) {
         fn(arg, catalogue->entries.items[i].graph);
+    }
+    pthread_mutex_unlock(&catalogue->lock);
+}
+
+void bf_catalogue_each_refused(bf_catalogue_t *catalogue,
+                               void (*fn)(void *arg, const char *path), void *arg)
+{
+    pthread_mutex_lock(&catalogue->lock);
+    for (size_t i = 0; i < catalogue->refused.used; i++) {
+        fn(arg, catalogue->refused.items[i]);
     }
     pthread_mutex_unlock(&catalogue->lock);
 }

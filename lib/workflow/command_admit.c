@@ -84,7 +84,8 @@ static bool admit_graph(bf_run_t *run)
     if (!run->scope.graph) {
         return bf_run_reject(run, BF_CODE_UNKNOWN_GRAPH,
                              "instance \"%s\" runs version %d of graph \"%s\", which is "
-                             "not loaded; put its definition back",
+                             "not loaded; put the file of that version back beside the "
+                             "others, under any name, and let the worker reload (SIGHUP)",
                              id_of(run), (int)version, pinned);
     }
     return true;

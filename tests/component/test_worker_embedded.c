@@ -353,14 +353,6 @@ Test(worker, start__a_wrong_setting_ends_with_status_2)
     test_worker_wait_log(&worker, "did you mean 'batch.max_commands'?", 1);
 }
 
-Test(worker, start__a_wrong_definition_ends_with_status_2)
-{
-    test_worker_set(&worker, "graphs.paths", "tests/data/worker-broken");
-    test_worker_spawn(&worker);
-    cr_assert_eq(test_worker_wait(&worker), 2);
-    test_worker_wait_log(&worker, "broken.yml", 1);
-}
-
 /* --- operations --- */
 
 Test(worker, secrets__are_never_logged)

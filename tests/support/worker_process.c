@@ -144,19 +144,46 @@ void test_worker_wait_log(test_worker_t *worker, const char *text, int count)
     }
 }
 
-static bool is_ready(const test_worker_t *worker)
+/* The answer to a GET, head and body, as far as there is room; false: none. */
+static bool get(const test_worker_t *worker, const char *path, char *ret, size_t size)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_port = htons(worker->admin_port)};
-    static const char request[] = "GET /readyz HTTP/1.0\r\n\r\n";
-    char answer[256] = "";
+    char request[128];
+    size_t used = 0;
+    ssize_t n = 1;
+    (void)snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\n\r\n", path);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     bool ok = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-              send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) > 0 &&
-              recv(fd, answer, sizeof(answer) - 1, 0) > 0;
+              send(fd, request, strlen(request), MSG_NOSIGNAL) > 0;
+    while (ok && n > 0 && used + 1 < size) {
+        n = recv(fd, ret + used, size - 1 - used, 0);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    ret[used] = '\0';
     (void)close(fd);
-    return ok && strstr(answer, " 200 ");
+    return used > 0;
+}
+
+static bool is_ready(const test_worker_t *worker)
+{
+    char answer[256];
+    return get(worker, "/readyz", answer, sizeof(answer)) && strstr(answer, " 200 ");
+}
+
+int64_t test_worker_metric(const test_worker_t *worker, const char *name)
+{
+    static char text[1 << 18];
+    size_t len = strlen(name);
+    cr_assert(get(worker, "/metrics", text, sizeof(text)));
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, name, len) == 0 && line[len] == ' ') {
+            return strtoll(line + len + 1, NULL, 10);
+        }
+    }
+    return -1;
 }
 
 void test_worker_wait_ready(test_worker_t *worker, bool ready)

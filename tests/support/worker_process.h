@@ -53,6 +53,9 @@ void test_worker_wait_ready(test_worker_t *worker, bool ready);
 void test_worker_wait_log(test_worker_t *worker, const char *text, int count);
 int test_worker_count_log(const test_worker_t *worker, const char *text);
 
+/** A whole-numbered metric, `name{labels}`; -1 when there is none of that name. */
+int64_t test_worker_metric(const test_worker_t *worker, const char *name);
+
 /** Send a command (JSON with single quotes for double ones; must have both IDs) and wait
  *  for its reply: the value lives until the end of the test. */
 const bf_value_t *test_worker_call(test_worker_t *worker, const char *instance_id,

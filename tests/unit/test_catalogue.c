@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bpmflow/catalogue.h"
@@ -238,4 +239,56 @@ Test(catalogue, is_enabled__by_the_meta_of_the_graph)
     cr_assert_not(bf_graph_is_enabled(old));
     bf_graph_unref(leave);
     bf_graph_unref(old);
+}
+
+static void collect_name(void *arg, const char *path)
+{
+    bf_str_t *str = arg;
+    bf_str_printf(str, "%s ", strrchr(path, '/') + 1);
+}
+
+static const char *refused_files(void)
+{
+    static char text[256];
+    bf_str_t str;
+    bf_str_init(&str, 0);
+    bf_catalogue_each_refused(catalogue, collect_name, &str);
+    (void)snprintf(text, sizeof(text), "%s", bf_str_peek(&str));
+    bf_str_fini(&str);
+    return text;
+}
+
+Test(catalogue, each_refused__names_the_files_of_the_last_load)
+{
+    write_file("a.yml", broken);
+    write_file("b.yaml", leave_v2);
+    write_file("c.json", "{");
+    cr_assert_eq(load(), BF_E_INVALID);
+    cr_assert_str_eq(refused_files(), "a.yml c.json ");
+    write_file("a.yml", leave_v1);
+    cr_assert_eq(load(), BF_E_INVALID);
+    cr_assert_str_eq(refused_files(), "c.json ");
+    write_file("c.json", expense);
+    cr_assert_eq(load(), BF_OK, "%s", err.text);
+    cr_assert_str_eq(refused_files(), "");
+}
+
+Test(catalogue, load__errors_are_not_hidden_by_many_warnings)
+{
+    bf_str_t text;
+    bf_str_init(&text, 0);
+    bf_str_puts(&text, "id: noisy\nlayout:\n  - {type: start}\n  - {type: end}\n");
+    for (int i = 0; i < BF_DIAGS_MAX + 50; i++) {
+        bf_str_printf(&text, "  - {id: lost%d, link: []}\n", i); /* unreachable */
+    }
+    write_file("a.yml", bf_str_peek(&text));
+    bf_str_fini(&text);
+    write_file("b.yaml", broken);
+    cr_assert_eq(load(), BF_E_INVALID);
+    cr_assert_gt(diags.warning_count, BF_DIAGS_MAX);
+    bool named = false;
+    for (const bf_diag_t *diag = diags.first; diag; diag = diag->next) {
+        named = named || diag->severity == BF_DIAG_ERROR;
+    }
+    cr_assert(named);
 }
