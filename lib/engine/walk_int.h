@@ -8,7 +8,9 @@
  * somebody) leaves the stack and is kept as pending in its frame; a join that waits for
  * other branches is kept there too.
  *
- *     engine.c    registry, pool of exchangers
+ *     engine.c    registry
+ *     exchanger.c what a walk works with, kept for the next one
+ *     evaluation.c   where a walk begins, what is kept of it
  *     walk.c      the loop over the stack, calls, passes of loops
  *     node.c      enter a node, run it, flow out
  *     join.c      which joins may fire
@@ -25,7 +27,10 @@
 #ifndef BF_WALK_INT_H
 #define BF_WALK_INT_H
 
+#include <stdatomic.h>
+
 #include "bpmflow/engine.h"
+#include "bpmflow/map.h"
 #include "bpmflow/range.h"
 #include "context_int.h"
 
@@ -139,6 +144,19 @@ typedef struct bf_hooks {
     size_t count;
 } bf_hooks_t;
 
+struct bf_engine {
+    bf_map_t *graphs;     /* ID -> slot_t */
+    bf_map_t *drivers;    /* name -> bf_driver_t, borrowed */
+    bf_map_t *components; /* name -> bf_component_t */
+    bf_driver_t *plain;
+    bf_driver_t *default_driver;    /* the one named "" */
+    bf_interceptor_t *interceptors; /* by index */
+    bf_hooks_t hooks;
+    size_t interceptor_room;
+    uint64_t generation;             /* counts changes of the graphs */
+    _Atomic(bf_exchanger_t *) spare; /* of the last walk, for the next one */
+};
+
 struct bf_exchanger {
     bf_engine_t *engine;
     bf_context_t *ctx;
@@ -183,10 +201,15 @@ struct bf_exchanger {
     bool only_task;     /* see bf_eval_options_t.task_of */
 };
 
-/* --- engine.c --- */
+/* --- engine.c, exchanger.c --- */
+
+/** Put into place: behind those of the same index. all has room. */
+void bf_hooks_insert(bf_interceptor_t *all, size_t count, const bf_interceptor_t *one);
 
 bf_exchanger_t *bf_exchanger_take(bf_engine_t *engine) BF_MUST_USE;
 void bf_exchanger_give_back(bf_exchanger_t *ex);
+/** NULL is allowed. */
+void bf_exchanger_free(bf_exchanger_t *ex);
 /** NULL = out of memory. */
 bf_usage_t *bf_exchanger_usage(bf_exchanger_t *ex, bf_graph_t *graph) BF_MUST_USE;
 /** BF_OK, or BF_E_NOT_FOUND "No driver found for: 'x'". */

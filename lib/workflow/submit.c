@@ -65,8 +65,8 @@ bf_status_t bf_step_show(const bf_step_t *step, bf_err_t *err)
 {
     bf_flow_t flow;
     bf_err_t ignored = BF_ERR_INIT; /* the step itself has succeeded */
-    bf_status_t rc = bf_flow_walk(&flow, step->executor, step->scope, BF_INTENT_FIND,
-                                  false, &ignored);
+    bf_status_t rc =
+        bf_flow_walk(&flow, step->executor, step->scope, BF_INTENT_FIND, false, &ignored);
     return rc == BF_E_NOMEM ? bf_err_nomem(err, "walk") : BF_OK;
 }
 

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "bpmflow/assert.h"
 #include "lib/workflow/executor_int.h"
 
 const char *bf_flow_key(bf_arena_t *arena, const bf_node_t *node, uint32_t round)
@@ -103,6 +104,7 @@ static bf_status_t add_found(const visit_t *v, bf_task_state_t state, bf_err_t *
 /* NULL: err says why. */
 static bf_driver_t *delegate_of(bf_flow_t *flow, const bf_graph_t *graph, bf_err_t *err)
 {
+    BF_ASSERT(graph);
     if (flow->delegate_graph != graph) {
         flow->delegate = bf_engine_driver(flow->executor->engine, graph->driver);
         flow->delegate_graph = flow->delegate ? graph : NULL;

@@ -33,16 +33,16 @@ void *malloc(size_t size)
     return __libc_malloc(size);
 }
 
-void *calloc(size_t count, size_t size)
+void *calloc(size_t nmemb, size_t size)
 {
     allocations++;
-    return __libc_calloc(count, size);
+    return __libc_calloc(nmemb, size);
 }
 
-void *realloc(void *p, size_t size)
+void *realloc(void *ptr, size_t size)
 {
     allocations++;
-    return __libc_realloc(p, size);
+    return __libc_realloc(ptr, size);
 }
 #endif
 

@@ -300,8 +300,8 @@ static bf_status_t fail_silently(void *arg, bf_context_t *ctx, bool *ret, bf_err
 {
     (void)arg;
     (void)ctx;
-    (void)ret;
     (void)err;
+    *ret = true;
     return BF_E_TIMEOUT;
 }
 
