@@ -370,7 +370,7 @@ static bf_status_t finish(builder_t *builder, bf_err_t *err)
 bf_status_t bf_batch_execute(bf_shard_t *shard, bf_batch_t *batch, bool *ret_fits,
                              bf_err_t *err)
 {
-    builder_t builder;
+    builder_t builder = {0};
     bf_status_t rc = BF_OK;
     for (size_t i = batch->from; i < batch->to && rc == BF_OK; i++) {
         rc = execute_item(shard, batch, &batch->items[i], err);
