@@ -232,7 +232,7 @@ Test(bad_input, each__gets_its_code_and_the_partition_goes_on)
             test_assert_code(test_worker_reply(&worker, id), "ok");
         }
     }
-    test_worker_read(&worker, "bpmflow.dead-letters", dead, check_dead, &seen);
+    test_worker_read(&worker, "dead-letters", dead, check_dead, &seen);
     for (size_t i = 0; i < CASES; i++) {
         cr_expect_eq(seen.dead[i], cases[i].dead ? 1 : 0, "%s", cases[i].what);
     }
@@ -266,7 +266,7 @@ Test(bad_input, record__over_the_limit_is_a_dead_letter)
                                       "{'command_id':'after','command':'start',"
                                       "'instance_id':'i','graph_id':'approve'}"),
                      "ok");
-    test_worker_read(&worker, "bpmflow.dead-letters", 1, check_too_large, NULL);
+    test_worker_read(&worker, "dead-letters", 1, check_too_large, NULL);
 }
 
 Test(bad_input, vars__over_the_limit_are_rejected)

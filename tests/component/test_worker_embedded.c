@@ -91,7 +91,7 @@ Test(worker, run__takes_commands_to_rows_replies_and_events)
 
     bf_str_t events;
     bf_str_init(&events, 0);
-    test_worker_read(&worker, "bpmflow.events", 2, collect_event, &events);
+    test_worker_read(&worker, "events", 2, collect_event, &events);
     cr_assert_str_eq(bf_str_peek(&events), "1 forward leader>hr;2 forward hr>end;");
     bf_str_fini(&events);
     cr_assert_eq(test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_task"), 2);

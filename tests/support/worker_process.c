@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "bpmflow/clock.h"
+#include "tests/support/bus.h"
 
 #define PAUSE_MS 10
 
@@ -67,35 +68,95 @@ void test_worker_set(test_worker_t *worker, const char *name, const char *fmt, .
     worker->args[worker->arg_count++] = text;
 }
 
-void test_worker_begin(test_worker_t *worker)
+static void begin_folder(test_worker_t *worker)
 {
-    memset(worker, 0, sizeof(*worker));
-    test_db_begin(&worker->db);
     bf_arena_init(&worker->arena, 0);
     (void)snprintf(worker->folder, sizeof(worker->folder), "/tmp/bpmflow-test-XXXXXX");
     cr_assert_not_null(mkdtemp(worker->folder));
-    (void)snprintf(worker->config, sizeof(worker->config), "%s/address", worker->folder);
+    (void)snprintf(worker->address, sizeof(worker->address), "%s/address",
+                   worker->folder);
     (void)snprintf(worker->log, sizeof(worker->log), "%s/log", worker->folder);
     worker->admin_port = free_port();
-    test_worker_set(worker, "kafka.embedded", "true");
-    test_worker_set(worker, "kafka.embedded_partitions", "2");
-    test_worker_set(worker, "kafka.embedded_file", "%s", worker->config);
+    test_worker_set(worker, "admin.port", "%u", (unsigned)worker->admin_port);
     test_worker_set(worker, "mysql.host", "%s", worker->db.options.host);
     test_worker_set(worker, "mysql.port", "%u", (unsigned)worker->db.options.port);
     test_worker_set(worker, "mysql.user", "%s", worker->db.options.user);
     test_worker_set(worker, "mysql.password", "%s", worker->db.options.password);
     test_worker_set(worker, "mysql.database", "%s", worker->db.name);
-    test_worker_set(worker, "worker.id", "test");
     test_worker_set(worker, "worker.shards", "1");
     test_worker_set(worker, "graphs.paths", "tests/data/worker");
     test_worker_set(worker, "log.stats_interval_ms", "1000");
-    test_worker_set(worker, "admin.port", "%u", (unsigned)worker->admin_port);
+}
+
+void test_worker_begin(test_worker_t *worker)
+{
+    memset(worker, 0, sizeof(*worker));
+    test_db_begin(&worker->db);
+    begin_folder(worker);
+    (void)snprintf(worker->topics, sizeof(worker->topics), "bpmflow");
+    test_worker_set(worker, "worker.id", "test");
+    test_worker_set(worker, "kafka.embedded", "true");
+    test_worker_set(worker, "kafka.embedded_partitions", "2");
+    test_worker_set(worker, "kafka.embedded_file", "%s", worker->address);
+}
+
+static const char *const kinds[] = {"commands", "replies", "events", "dead-letters"};
+
+static void set_kafka(test_worker_t *worker)
+{
+    const char *topics = worker->topics;
+    worker->kafka = true;
+    (void)snprintf(worker->brokers, sizeof(worker->brokers), "%s", test_kafka());
+    test_worker_set(worker, "kafka.brokers", "%s", worker->brokers);
+    test_worker_set(worker, "kafka.group", "%s", topics);
+    test_worker_set(worker, "kafka.session_timeout_ms", "6000");
+    test_worker_set(worker, "kafka.commands_topic", "%s.commands", topics);
+    test_worker_set(worker, "replies.topic", "%s.replies", topics);
+    test_worker_set(worker, "events.topic", "%s.events", topics);
+    test_worker_set(worker, "dead_letters.topic", "%s.dead-letters", topics);
+}
+
+void test_worker_begin_kafka(test_worker_t *worker, int partitions)
+{
+    memset(worker, 0, sizeof(*worker));
+    (void)test_kafka(); /* skips */
+    test_db_begin(&worker->db);
+    begin_folder(worker);
+    char *name = test_name("worker");
+    (void)snprintf(worker->topics, sizeof(worker->topics), "%s", name);
+    free(name);
+    set_kafka(worker);
+    test_worker_set(worker, "worker.id", "test");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        test_topic_create(worker->brokers, test_worker_topic(worker, kinds[i]),
+                          partitions);
+    }
+}
+
+void test_worker_begin_beside(test_worker_t *worker, const test_worker_t *first,
+                              const char *id)
+{
+    memset(worker, 0, sizeof(*worker));
+    worker->db = first->db;
+    worker->db.admin = NULL;
+    worker->beside = true;
+    begin_folder(worker);
+    (void)snprintf(worker->topics, sizeof(worker->topics), "%s", first->topics);
+    set_kafka(worker);
+    test_worker_set(worker, "worker.id", "%s", id);
+}
+
+const char *test_worker_topic(const test_worker_t *worker, const char *kind)
+{
+    static char text[128];
+    (void)snprintf(text, sizeof(text), "%s.%s", worker->topics, kind);
+    return text;
 }
 
 void test_worker_spawn(test_worker_t *worker)
 {
     char path[512];
-    char *argv[40] = {path};
+    char *argv[72] = {path};
     size_t argc = 1;
     posix_spawn_file_actions_t actions;
     worker_path(path);
@@ -106,7 +167,7 @@ void test_worker_spawn(test_worker_t *worker)
     cr_assert_eq(posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, worker->log,
                                                   O_WRONLY | O_CREAT | O_APPEND, 0600),
                  0);
-    (void)unlink(worker->config);
+    (void)unlink(worker->address);
     int rc = posix_spawn(&worker->pid, path, &actions, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     cr_assert_eq(rc, 0, "%s cannot be started", path);
@@ -199,17 +260,23 @@ void test_worker_wait_ready(test_worker_t *worker, bool ready)
     }
 }
 
-static void connect_client(test_worker_t *worker)
+void test_worker_connect(test_worker_t *worker)
 {
     static const bf_property_t properties[] = {
         {"fetch.wait.max.ms", BF_EMBEDDED_FETCH_WAIT_MS}};
     bf_err_t err = BF_ERR_INIT;
-    (void)snprintf(worker->brokers, sizeof(worker->brokers), "%.63s",
-                   read_file(worker->config));
-    worker->brokers[strcspn(worker->brokers, "\n")] = '\0';
+    char commands[128];
+    if (!worker->kafka) {
+        (void)snprintf(worker->brokers, sizeof(worker->brokers), "%.63s",
+                       read_file(worker->address));
+        worker->brokers[strcspn(worker->brokers, "\n")] = '\0';
+    }
+    (void)snprintf(commands, sizeof(commands), "%s",
+                   test_worker_topic(worker, "commands"));
     const bf_client_options_t options = {.brokers = worker->brokers,
-                                         .command_topic = "bpmflow.commands",
-                                         .reply_topic = "bpmflow.replies",
+                                         .command_topic = commands,
+                                         .reply_topic =
+                                             test_worker_topic(worker, "replies"),
                                          .properties = properties,
                                          .property_count = 1};
     cr_assert_eq(bf_client_new(&options, TEST_WAIT_MS, &worker->client, &err), BF_OK,
@@ -220,7 +287,7 @@ void test_worker_start(test_worker_t *worker)
 {
     test_worker_spawn(worker);
     test_worker_wait_ready(worker, true);
-    connect_client(worker);
+    test_worker_connect(worker);
 }
 
 int test_worker_wait(test_worker_t *worker)
@@ -253,12 +320,19 @@ void test_worker_end(test_worker_t *worker)
         (void)test_worker_stop(worker, SIGKILL);
     }
     bf_client_free(worker->client);
-    test_db_end(&worker->db);
+    if (worker->kafka && !worker->beside) {
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+            test_topic_delete(worker->brokers, test_worker_topic(worker, kinds[i]));
+        }
+    }
+    if (!worker->beside) {
+        test_db_end(&worker->db);
+    }
     bf_arena_fini(&worker->arena);
     for (size_t i = 0; i < worker->arg_count; i++) {
         free(worker->args[i]);
     }
-    (void)unlink(worker->config);
+    (void)unlink(worker->address);
     (void)unlink(worker->log);
     (void)rmdir(worker->folder);
 }
@@ -339,25 +413,31 @@ void test_assert_code(const bf_value_t *reply, const char *code)
     }
 }
 
-void test_worker_read(test_worker_t *worker, const char *topic, size_t count,
-                      test_record_fn fn, void *arg)
+static bf_reader_t *open_reader(test_worker_t *worker, const char *kind)
 {
     static const bf_property_t properties[] = {
         {"fetch.wait.max.ms", BF_EMBEDDED_FETCH_WAIT_MS}};
     const bf_reader_options_t options = {.brokers = worker->brokers,
-                                         .topic = topic,
+                                         .topic = test_worker_topic(worker, kind),
                                          .from = BF_READER_BEGINNING,
                                          .properties = properties,
                                          .property_count = 1};
     bf_reader_t *reader = NULL;
     bf_err_t err = BF_ERR_INIT;
-    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
     cr_assert_eq(bf_reader_open(&options, TEST_WAIT_MS, &reader, &err), BF_OK, "%s",
                  err.text);
+    return reader;
+}
+
+void test_worker_read(test_worker_t *worker, const char *kind, size_t count,
+                      test_record_fn fn, void *arg)
+{
+    bf_reader_t *reader = open_reader(worker, kind);
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
     while (count > 0) {
         bf_record_t record;
-        cr_assert_lt(bf_clock_mono_ms(), deadline, "%zu records of %s are missing:\n%s",
-                     count, topic, read_file(worker->log));
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "%zu %s are missing:\n%s", count, kind,
+                     read_file(worker->log));
         if (bf_reader_next(reader, 100, &record, NULL) == BF_OK) {
             fn(arg, &record);
             bf_reader_release(&record);
@@ -365,4 +445,21 @@ void test_worker_read(test_worker_t *worker, const char *topic, size_t count,
         }
     }
     bf_reader_close(reader);
+}
+
+size_t test_worker_count(test_worker_t *worker, const char *kind)
+{
+    bf_reader_t *reader = open_reader(worker, kind);
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    size_t count = 0;
+    while (!bf_reader_at_end(reader)) {
+        bf_record_t record;
+        cr_assert_lt(bf_clock_mono_ms(), deadline);
+        if (bf_reader_next(reader, 100, &record, NULL) == BF_OK) {
+            bf_reader_release(&record);
+            count++;
+        }
+    }
+    bf_reader_close(reader);
+    return count;
 }

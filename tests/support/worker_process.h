@@ -20,21 +20,30 @@
 
 typedef struct test_worker {
     test_db_t db;
-    char folder[64]; /* configuration, log, address */
-    char config[128];
+    char folder[64];
+    char address[128]; /* of the embedded broker */
     char log[128];
     uint16_t admin_port;
     pid_t pid; /* 0 = does not run */
     char brokers[64];
+    char topics[64]; /* prefix of the topics: `<topics>.commands`, ... */
+    bool kafka;      /* a real broker */
+    bool beside;     /* the database is another worker's */
     bf_client_t *client;
     bf_arena_t arena; /* of the replies */
-    char *args[32];   /* --set NAME=VALUE, owned */
+    char *args[64];   /* --set NAME=VALUE, owned */
     size_t arg_count;
 } test_worker_t;
 
 /** A database with tables, a folder, defaults for tests. Skips without a database. */
 void test_worker_begin(test_worker_t *worker);
-/** A setting for the next start. */
+/** The same on the real broker of BF_KAFKA, with topics and a group of its own
+ *  (`<name>.commands`, ...). Skips without a broker. */
+void test_worker_begin_kafka(test_worker_t *worker, int partitions);
+/** A second worker beside the first: same database, topics and group, another ID. */
+void test_worker_begin_beside(test_worker_t *worker, const test_worker_t *first,
+                              const char *id);
+/** A setting for the next start; a later one wins. */
 void test_worker_set(test_worker_t *worker, const char *name, const char *fmt, ...)
     BF_PRINTF(3, 4);
 /** Start and wait until /readyz says yes; connects a client. */
@@ -61,6 +70,8 @@ int64_t test_worker_metric(const test_worker_t *worker, const char *name);
 const bf_value_t *test_worker_call(test_worker_t *worker, const char *instance_id,
                                    const char *command_id, const char *fmt, ...)
     BF_PRINTF(4, 5);
+/** A client of the topics, as test_worker_start() makes it. */
+void test_worker_connect(test_worker_t *worker);
 /** Only send. */
 void test_worker_send(test_worker_t *worker, const char *instance_id, const char *fmt,
                       ...) BF_PRINTF(3, 4);
@@ -70,10 +81,14 @@ const bf_value_t *test_worker_reply(test_worker_t *worker, const char *command_i
 /** Fails unless the reply has this code ("ok" = accepted). */
 void test_assert_code(const bf_value_t *reply, const char *code);
 
+/** "<topics>.<kind>"; static, valid until the next call. */
+const char *test_worker_topic(const test_worker_t *worker, const char *kind);
 /** Records of a topic until there are `count`; returns how many. Fails when fewer come.
  */
 typedef void (*test_record_fn)(void *arg, const bf_record_t *record);
-void test_worker_read(test_worker_t *worker, const char *topic, size_t count,
+void test_worker_read(test_worker_t *worker, const char *kind, size_t count,
                       test_record_fn fn, void *arg);
+/** How many committed records a topic has now. */
+size_t test_worker_count(test_worker_t *worker, const char *kind);
 
 #endif /* BF_TEST_WORKER_PROCESS_H */
