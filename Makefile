@@ -59,8 +59,13 @@ WARN += -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-misses-init 
 endif
 endif
 
-DEPS_CORE := jansson yaml-0.1
-DEPS_ALL := $(DEPS_CORE) rdkafka $(MYSQL_PKG) libconfig libmicrohttpd
+# What each library needs; the programs need libconfig, and tests compare with jansson.
+DEPS_bpmflow := yaml-0.1
+DEPS_bpmflow-store := $(MYSQL_PKG)
+DEPS_bpmflow-bus := rdkafka
+DEPS_bpmflow-ops := libmicrohttpd
+DEPS_ALL := $(DEPS_bpmflow) $(DEPS_bpmflow-store) $(DEPS_bpmflow-bus) $(DEPS_bpmflow-ops) \
+            libconfig jansson
 DEPS_CFLAGS := $(call pkg_cflags,$(DEPS_ALL))
 DEPS_LIBS := $(call pkg_libs,$(DEPS_ALL)) -lm
 LIBS_TEST = $(call pkg_libs,criterion) $(DEPS_LIBS)
@@ -85,9 +90,15 @@ ifneq ($(FAULTS),)
 CPPFLAGS_ALL += -DBF_FAULTS=1
 endif
 
-LAYERS := base expr model engine workflow approval store bus ops
-LIB_SRC := $(sort $(foreach l,$(LAYERS),$(wildcard lib/$(l)/*.c)))
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o)
+# libbpmflow does no input and output but reading definitions; each of the others stands
+# on it.  In the order in which they are linked.
+LIBRARIES := bpmflow-store bpmflow-bus bpmflow-ops bpmflow
+LAYERS_bpmflow := base expr model engine workflow approval
+LAYERS_bpmflow-store := store
+LAYERS_bpmflow-bus := bus
+LAYERS_bpmflow-ops := ops
+lib_src = $(sort $(foreach l,$(LAYERS_$(1)),$(wildcard lib/$(l)/*.c)))
+LIB_SRC := $(foreach l,$(LIBRARIES),$(call lib_src,$(l)))
 WORKER_SRC := $(sort $(wildcard worker/*.c))
 CLI_SRC := $(sort $(wildcard worker/cli/*.c))
 # The tool reads the worker's configuration file with the worker's own table.
@@ -97,14 +108,16 @@ CONF_SRC := $(sort $(wildcard tests/conformance/*.c))
 ALL_HEADERS = $(shell find include lib worker tests deploy -name '*.h' 2>/dev/null)
 ALL_C = $(shell find lib worker tests deploy -name '*.c' 2>/dev/null | sort)
 
-LIB_A := $(BUILD)/lib/libbpmflow.a
-LIB_SO := $(BUILD)/lib/libbpmflow.so
-SONAME := libbpmflow.so.$(firstword $(subst ., ,$(VERSION)))
+CORE_A := $(BUILD)/lib/libbpmflow.a
+CORE_SO := $(BUILD)/lib/libbpmflow.so
+LIB_A := $(LIBRARIES:%=$(BUILD)/lib/lib%.a)
+LIB_SO := $(LIBRARIES:%=$(BUILD)/lib/lib%.so)
+SO_MAJOR := $(firstword $(subst ., ,$(VERSION)))
 
 BINS := $(if $(WORKER_SRC),$(BUILD)/bin/bpmflow-worker) $(if $(CLI_SRC),$(BUILD)/bin/bpmflow) \
         $(if $(CONF_SRC),$(BUILD)/bin/bpmflow-conformance)
 
-all: $(LIB_A) $(LIB_SO) $(BINS) ## Build the library, the worker and the command line tool
+all: $(LIB_A) $(LIB_SO) $(BINS) ## Build the libraries, the worker and the command line tool
 
 # A change of flags rebuilds: the file changes only when its text does.
 $(BUILD)/flags: FORCE
@@ -121,13 +134,23 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 # The texts of the migrations are built in.
 $(BUILD)/obj/lib/store/migrations.o: $(wildcard sql/*.sql)
 
-$(LIB_A): $(LIB_OBJ)
-	@mkdir -p $(@D)
-	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+# A library is made anew when the list of its objects has changed, too.  None leaves a name
+# open that it does not link (sanitizers bring theirs later).
+define library
+$(BUILD)/lib/lib$(1).list: FORCE
+	@mkdir -p $$(@D)
+	@echo '$(call lib_src,$(1))' | cmp -s - $$@ || echo '$(call lib_src,$(1))' >$$@
 
-$(LIB_SO): $(LIB_OBJ)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -o $@ $^ $(DEPS_LIBS)
+$(BUILD)/lib/lib$(1).a: $(patsubst %.c,$(BUILD)/obj/%.o,$(call lib_src,$(1))) $(BUILD)/lib/lib$(1).list
+	$$(Q)rm -f $$@ && $$(AR) rcsD $$@ $$(filter %.o,$$^)
+
+$(BUILD)/lib/lib$(1).so: $(patsubst %.c,$(BUILD)/obj/%.o,$(call lib_src,$(1))) $(if $(filter bpmflow,$(1)),,$(CORE_SO)) $(BUILD)/lib/lib$(1).list
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(LDFLAGS_ALL) -shared -Wl,-soname,lib$(1).so.$(SO_MAJOR) \
+	  $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -o $$@ $$(filter %.o %.so,$$^) \
+	  $$(call pkg_libs,$$(DEPS_$(1))) -lm
+	$$(Q)ln -sf lib$(1).so $$@.$(SO_MAJOR)
+endef
+$(foreach l,$(LIBRARIES),$(eval $(call library,$(l))))
 
 # Links a program from its objects and libraries: $(call link,libraries)
 define link
@@ -141,8 +164,8 @@ $(BUILD)/bin/bpmflow-worker: $(WORKER_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
 $(BUILD)/bin/bpmflow: $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI_SRC) $(CLI_SHARED)) $(LIB_A)
 	$(call link,$(DEPS_LIBS))
 
-$(BUILD)/bin/bpmflow-conformance: $(CONF_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
-	$(call link,$(DEPS_LIBS))
+$(BUILD)/bin/bpmflow-conformance: $(CONF_SRC:%.c=$(BUILD)/obj/%.o) $(CORE_A)
+	$(call link,$(call pkg_libs,$(DEPS_bpmflow)) -lm)
 
 # --- everything else: tests, checks of the source text, installation
 include tests/tests.mk

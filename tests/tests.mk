@@ -67,7 +67,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB_A)
 	$(call link,-fsanitize=fuzzer $(DEPS_LIBS))
 
 .PHONY: test programs check-unit check-component check-mysql check-system check-san check-threads \
-        check-oom check-valgrind check-conformance check-mysqlclient fuzz fuzz-replay coverage \
+        check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-replay coverage \
         until-fail bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
 
 programs: all $(UNIT_TESTS) $(COMPONENT_TESTS) $(TEST_TOOLS) ## Build the test programs, run none
@@ -128,6 +128,9 @@ fuzz-run: $(FUZZ_TESTS:$(BUILD)/tests/fuzz/%=$(BUILD)/fuzz/%)
 
 check-conformance: all ## Compare with the recorded behaviour of the original engine
 	@tests/run/conformance $(BUILD)/bin/bpmflow-conformance
+
+check-install: all ## Install into a tree of its own; the README's example and each library from there
+	@MAKE='$(MAKE)' CC='$(CC)' tests/run/install $(BUILD)
 
 check-mysqlclient: ## Build and test the store with Oracle's client library (Debian sid chroot; needs root)
 	@tests/run/mysqlclient

@@ -37,8 +37,8 @@ layer-check: ## Include direction between the layers
 header-check: ## Each public header alone, twice, as strict C11
 	@tests/lint/headers $(DEPS_CFLAGS)
 
-symbol-check: $(LIB_A) ## Every global name of the library starts with bf_
-	@tests/lint/symbols $(LIB_A)
+symbol-check: $(LIB_A) $(LIB_SO) ## Every global name of the libraries starts with bf_
+	@tests/lint/symbols $(LIB_A) $(LIB_SO)
 
 text-check: ## Banned functions, file length, SPDX lines
 	@tests/lint/text
