@@ -68,7 +68,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB_A)
 
 .PHONY: test programs check-unit check-component check-mysql check-system check-san check-threads \
         check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-replay coverage \
-        until-fail bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
+        until-fail bench-engine bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
 
 programs: all $(UNIT_TESTS) $(COMPONENT_TESTS) $(TEST_TOOLS) ## Build the test programs, run none
 
@@ -146,6 +146,9 @@ until-fail: programs ## Run TEST=test_x again and again until it fails
 
 bench-pipeline: all $(TEST_TOOLS) ## Commands per second on real Kafka and MariaDB, beside the bare SQL floor
 	@tests/bench/pipeline
+
+bench-engine: $(BUILD)/tests/bench/bench_engine ## Walks and approvals in memory, beside the original engine where Java is at hand
+	@tests/bench/engine $<
 
 bench-store: $(BUILD)/tests/bench/bench_store ## What the database alone allows: batches of made-up rows
 	@tests/run/with-stack bench-store mariadb -- $(BUILD)/tests/bench/bench_store

@@ -7,6 +7,7 @@
  *     {"bench":"linear","metric":"evaluations/s","value":1400000,"unit":"1/s"}
  *
  * Usage: bench_engine [seconds per measurement, default 1] [name of one bench]
+ *        bench_engine --graph NAME      prints the graph of a bench
  *
  * SPDX-License-Identifier: MIT
  */
@@ -222,6 +223,36 @@ static void eval_many(bf_engine_t *engine, bf_graph_t *graph, bf_context_t *ctx,
     }
 }
 
+/* As a caller that has one context for each evaluation. */
+static void eval_anew(bf_engine_t *engine, bf_graph_t *graph, const bf_value_t *score,
+                      int64_t count)
+{
+    bf_err_t err = BF_ERR_INIT;
+    for (int64_t i = 0; i < count; i++) {
+        bf_context_t *ctx = bf_context_new("bench");
+        if (!ctx || bf_context_put_str(ctx, "score", score, &err) != BF_OK ||
+            bf_engine_eval(engine, graph, ctx, NULL, &err) != BF_OK) {
+            die("evaluation", &err);
+        }
+        bf_context_free(ctx);
+    }
+}
+
+static void run_eval_anew(const eval_bench_t *bench, bf_engine_t *engine,
+                          bf_graph_t *graph, const bf_value_t *score)
+{
+    int64_t count = 0;
+    int64_t start = cpu_ns();
+    int64_t now = start;
+    while (now < start + (int64_t)(seconds * 1e9)) {
+        eval_anew(engine, graph, score, 1000);
+        count += 1000;
+        now = cpu_ns();
+    }
+    report(bench->name, "evaluations/s, new context",
+           (double)count / ((double)(now - start) / 1e9), "1/s");
+}
+
 static void run_eval(const eval_bench_t *bench)
 {
     bf_engine_t *engine = bf_engine_new();
@@ -253,6 +284,7 @@ static void run_eval(const eval_bench_t *bench)
            "1/s");
     report(bench->name, "allocations/evaluation",
            (double)(allocations - before) / (double)count, "");
+    run_eval_anew(bench, engine, graph, &score);
     bf_str_fini(&text);
     bf_context_free(ctx);
     bf_engine_free(engine);
@@ -415,9 +447,29 @@ static void run_position(int position)
     approval_fini(&a);
 }
 
+/* For others that walk the same graphs. */
+static int print_graph(const char *name)
+{
+    for (size_t i = 0; i < sizeof(eval_benches) / sizeof(eval_benches[0]); i++) {
+        if (!strcmp(name, eval_benches[i].name)) {
+            bf_str_t text;
+            bf_str_init(&text, 0);
+            eval_benches[i].write(&text);
+            (void)puts(bf_str_peek(&text));
+            bf_str_fini(&text);
+            return 0;
+        }
+    }
+    (void)fprintf(stderr, "bench_engine: there is no bench %s\n", name);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     const char *only = argc > 2 ? argv[2] : NULL;
+    if (argc > 2 && !strcmp(argv[1], "--graph")) {
+        return print_graph(argv[2]);
+    }
     if (argc > 1) {
         seconds = strtod(argv[1], NULL);
     }
