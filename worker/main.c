@@ -15,10 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bpmflow/clock.h"
 #include "bpmflow/version.h"
 #include "worker/process.h"
 
-#define TICK_MS 200
+#define TICK_MS       200
+#define STOP_GRACE_MS 15000 /* for leaving the group and closing */
 
 static void block_signals(sigset_t *ret)
 {
@@ -57,33 +59,52 @@ static bool start_shards(bf_worker_t *worker)
     return rc == BF_OK;
 }
 
-/* A second signal while we wait for the shards: at once. */
-static void *watch_second_signal(void *arg)
+/* What ends the stopping when the shards do not. */
+typedef struct watch {
+    const sigset_t *signals;
+    int64_t deadline_mono_ms;
+    atomic_bool done;
+} watch_t;
+
+static void end_at_once(const char *text)
 {
-    const sigset_t *signals = arg;
-    int signal;
-    while (sigwait(signals, &signal) == 0) {
+    (void)!write(STDERR_FILENO, text, strlen(text));
+    _exit(BF_EXIT_ERROR);
+}
+
+/* A second signal ends the process at once, and so does a client library that does not
+ * come back (librdkafka before 2.6 can hang when it is closed). */
+static void *watch_stop(void *arg)
+{
+    watch_t *watch = arg;
+    while (!atomic_load(&watch->done)) {
+        int signal = next_signal(watch->signals);
         if (signal == SIGTERM || signal == SIGINT) {
-            static const char text[] = "bpmflow-worker: stopped at once\n";
-            (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-            _exit(BF_EXIT_ERROR);
+            end_at_once("bpmflow-worker: stopped at once by a second signal\n");
+        }
+        if (bf_clock_mono_ms() >= watch->deadline_mono_ms) {
+            end_at_once(
+                "bpmflow-worker: stopped at once: worker.stop_timeout_ms is over\n");
         }
     }
     return NULL;
 }
 
 /* false: one of them ended with an error. */
-static bool stop_shards(bf_worker_t *worker, sigset_t *signals)
+static bool stop_shards(bf_worker_t *worker, const sigset_t *signals)
 {
     bool ok = true;
     pthread_t watcher;
+    watch_t watch = {.signals = signals,
+                     .deadline_mono_ms = bf_clock_mono_ms() + STOP_GRACE_MS +
+                                         2 * worker->settings.worker.stop_timeout_ms};
     atomic_store(&worker->stopping, true);
-    bool watched = pthread_create(&watcher, NULL, watch_second_signal, signals) == 0;
+    bool watched = pthread_create(&watcher, NULL, watch_stop, &watch) == 0;
     for (size_t i = 0; i < worker->shard_count; i++) {
         ok = bf_shard_join(worker->shards[i]) && ok;
     }
     if (watched) {
-        (void)pthread_cancel(watcher);
+        atomic_store(&watch.done, true);
         (void)pthread_join(watcher, NULL);
     }
     return ok;
@@ -121,7 +142,7 @@ static void serve(bf_worker_t *worker, const bf_options_t *options,
     bf_stats_write(&stats, worker, /* now= */ worker->settings.log.stats_interval_ms > 0);
 }
 
-static int run(bf_worker_t *worker, const bf_options_t *options, sigset_t *signals)
+static int run(bf_worker_t *worker, const bf_options_t *options, const sigset_t *signals)
 {
     bf_err_t err = BF_ERR_INIT;
     bf_admin_t *admin = NULL;

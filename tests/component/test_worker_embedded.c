@@ -135,6 +135,20 @@ Test(worker, stop__sigterm_ends_in_order)
     cr_assert_eq(test_worker_count_log(&worker, " error "), 0);
 }
 
+Test(worker, stop__a_second_signal_ends_at_once)
+{
+    test_proxy_t *proxy =
+        test_proxy_start(worker.db.options.host, (uint16_t)worker.db.options.port);
+    test_worker_set(&worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    test_worker_start(&worker);
+    test_proxy_stall(proxy); /* giving the partitions up waits for the database */
+    cr_assert_eq(kill(worker.pid, SIGTERM), 0);
+    test_worker_wait_log(&worker, "stopping: ", 1);
+    cr_assert_eq(test_worker_stop(&worker, SIGTERM), 1);
+    test_worker_wait_log(&worker, "by a second signal", 1);
+    test_proxy_stop(proxy);
+}
+
 /* --- repeated commands --- */
 
 Test(worker, duplicate__gets_the_first_outcome_again)

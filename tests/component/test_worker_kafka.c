@@ -174,6 +174,25 @@ Test(worker_kafka, topic_made_anew__stops_the_partition)
     cr_assert_eq(test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_command"), 1);
 }
 
+Test(worker_kafka, partitions_added__are_worked_on_and_warned_about)
+{
+    test_worker_set(&worker, "kafka.consumer_properties",
+                    "topic.metadata.refresh.interval.ms=500");
+    test_worker_start(&worker);
+    test_assert_code(start_instance(&worker, 0), "ok");
+    test_topic_grow(worker.brokers, test_worker_topic(&worker, "commands"), 3);
+    test_worker_wait_log(&worker, "has 3 partitions now and had 1", 1);
+    test_worker_wait_log(&worker, "claimed at offset", 4); /* 0, then 0, 1 and 2 */
+    bf_client_free(worker.client);
+    test_worker_connect(&worker); /* knows of three */
+    for (int i = 1; i < 20; i++) {
+        test_assert_code(start_instance(&worker, i), "ok");
+    }
+    cr_assert_eq(test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_offset"), 3);
+    cr_assert_eq(test_db_int(&worker.db, "SELECT SUM(next_offset) FROM bpm_flow_offset"),
+                 20);
+}
+
 /* --- owners that die, and owners that only seemed to --- */
 
 Test(worker_kafka, killed_owner__is_followed_by_another_worker)

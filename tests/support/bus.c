@@ -127,6 +127,22 @@ void test_topic_delete(const char *brokers, const char *topic)
     rd_kafka_destroy(rk);
 }
 
+void test_topic_grow(const char *brokers, const char *topic, int partitions)
+{
+    char why[256] = "";
+    rd_kafka_t *rk = make_handle(RD_KAFKA_PRODUCER, brokers);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    rd_kafka_NewPartitions_t *more =
+        rd_kafka_NewPartitions_new(topic, (size_t)partitions, why, sizeof(why));
+    cr_assert_not_null(more, "%s", why);
+    rd_kafka_CreatePartitions(rk, &more, 1, NULL, queue);
+    rd_kafka_event_destroy(wait_admin(queue, "CreatePartitions"));
+    rd_kafka_NewPartitions_destroy(more);
+    rd_kafka_queue_destroy(queue);
+    wait_topic(rk, topic, partitions);
+    rd_kafka_destroy(rk);
+}
+
 void test_topic_trim(const char *brokers, const char *topic, int partition,
                      int64_t offset)
 {

@@ -20,6 +20,8 @@ char *test_name(const char *prefix);
 /** Create a topic on a real broker; a failure fails the test. */
 void test_topic_create(const char *brokers, const char *topic, int partitions);
 void test_topic_delete(const char *brokers, const char *topic);
+/** Give a topic more partitions. */
+void test_topic_grow(const char *brokers, const char *topic, int partitions);
 /** Remove the records before the offset, as retention does. */
 void test_topic_trim(const char *brokers, const char *topic, int partition,
                      int64_t offset);

@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "bpmflow/clock.h"
+
 #define PAIRS_MAX 32
 #define WAKE_MS   20
 
@@ -33,6 +35,7 @@ struct test_proxy {
     uint16_t port;
     int listener;            /* lock; -1 = cut */
     bool stop;               /* lock */
+    bool stalled;            /* lock */
     bool cut;                /* lock */
     char lose[64];           /* lock; "" = nothing */
     bool lose_request;       /* lock; the request itself, not its answer */
@@ -174,6 +177,7 @@ static void *run(void *arg)
         pthread_mutex_lock(&proxy->lock);
         bool stop = proxy->stop;
         bool cut = proxy->cut;
+        bool stalled = proxy->stalled;
         if (cut && proxy->listener >= 0) {
             (void)close(proxy->listener);
             proxy->listener = -1;
@@ -188,7 +192,11 @@ static void *run(void *arg)
         if (stop) {
             return NULL;
         }
-        serve(proxy, listener); /* poll() leaves a negative descriptor alone */
+        if (stalled) {
+            bf_clock_sleep_ms(WAKE_MS);
+        } else {
+            serve(proxy, listener); /* poll() leaves a negative descriptor alone */
+        }
     }
 }
 
@@ -241,6 +249,13 @@ static void lose(test_proxy_t *proxy, const char *text, bool request)
     pthread_mutex_lock(&proxy->lock);
     (void)snprintf(proxy->lose, sizeof(proxy->lose), "%s", text);
     proxy->lose_request = request;
+    pthread_mutex_unlock(&proxy->lock);
+}
+
+void test_proxy_stall(test_proxy_t *proxy)
+{
+    pthread_mutex_lock(&proxy->lock);
+    proxy->stalled = true;
     pthread_mutex_unlock(&proxy->lock);
 }
 

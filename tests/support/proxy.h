@@ -24,6 +24,8 @@ uint16_t test_proxy_port(const test_proxy_t *proxy);
 
 void test_proxy_cut(test_proxy_t *proxy);
 void test_proxy_mend(test_proxy_t *proxy);
+/** Hand nothing on any more, but leave the connections open: a network that swallows. */
+void test_proxy_stall(test_proxy_t *proxy);
 /** Cut the connection that sends this text, after it was handed on and answered, before
  *  the answer is handed back. Once. Connections after that work. */
 void test_proxy_lose_answer(test_proxy_t *proxy, const char *text);
