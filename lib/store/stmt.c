@@ -54,7 +54,6 @@ static MYSQL_BIND *next_bind(bf_params_t *params, enum enum_field_types type)
     memset(bind, 0, sizeof(*bind));
     bind->buffer_type = type;
     bind->buffer = &params->values[params->count];
-    bind->length = &params->lengths[params->count];
     params->count++;
     return bind;
 }
@@ -89,8 +88,12 @@ void bf_params_put_text(bf_params_t *params, const char *data, size_t len)
         bf_params_put_null(params);
         return;
     }
-    params->lengths[params->count] = (unsigned long)len;
+    /* Only texts have a length of their own: libmysqlclient reserves by it what a date
+     * takes, whatever stands there. */
+    unsigned long *length = &params->lengths[params->count];
     MYSQL_BIND *bind = next_bind(params, MYSQL_TYPE_STRING);
+    *length = (unsigned long)len;
+    bind->length = length;
     /* the library only reads a parameter's buffer, though its type is not const */
     memcpy(&bind->buffer, &data, sizeof(data));
     bind->buffer_length = (unsigned long)len;
