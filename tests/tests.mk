@@ -60,6 +60,11 @@ OOM_WRAP := $(foreach f,malloc calloc realloc reallocarray aligned_alloc strdup 
 $(BUILD)/tests/oom/%: $(BUILD)/obj/tests/oom/%.o $(BUILD)/obj/tests/oom/oom.o $(LIB_A)
 	$(call link,$(OOM_WRAP) $(DEPS_LIBS))
 
+CONF_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(sort $(wildcard tests/conformance/*.c))))
+$(BUILD)/tests/fuzz/fuzz_conformance: $(BUILD)/obj/tests/fuzz/fuzz_conformance.o $(BUILD)/obj/tests/fuzz/replay.o $(CONF_OBJ) $(LIB_A)
+	$(call link,$(DEPS_LIBS))
+$(BUILD)/fuzz/fuzz_conformance: $(BUILD)/obj/tests/fuzz/fuzz_conformance.o $(CONF_OBJ) $(LIB_A)
+	$(call link,-fsanitize=fuzzer $(DEPS_LIBS))
 $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/replay.o $(LIB_A)
 	$(call link,$(DEPS_LIBS))
 

@@ -45,6 +45,7 @@ typedef struct conf {
     unsigned decided;
     unsigned failed;
     unsigned skipped;
+    bool is_quiet; /* count only */
 } conf_t;
 
 typedef struct conf_case {
@@ -79,6 +80,12 @@ void conf_came(conf_case_t *c, const bf_value_t *came);
 
 /** Print and count. */
 void conf_case_end(conf_case_t *c);
+
+/** Run all cases of a file's text. @param path for messages */
+void conf_run_text(conf_t *conf, const char *path, const char *text, size_t len);
+
+/** The file as a whole counts as one failed case. */
+void conf_fail_file(conf_t *conf, const char *path, const char *why);
 
 /** Whole file into the arena; false when it cannot be read or is over 8 MiB. */
 bool conf_read_file(conf_t *conf, const char *path, const char **ret, size_t *ret_len);

@@ -168,6 +168,9 @@ static void write_draft(conf_case_t *c)
 
 static void print_failure(const conf_case_t *c)
 {
+    if (c->conf->is_quiet) {
+        return;
+    }
     if (c->mismatch_count) {
         (void)printf("FAIL %s: %s\n", c->name, bf_str_peek(&c->mismatches));
     } else {
@@ -184,7 +187,9 @@ void conf_case_end(conf_case_t *c)
     bool failed = c->mismatch_count || (c->surprising && !c->decision);
     if (c->skipped) {
         conf->skipped++;
-        (void)printf("SKIPPED %s: %s\n", c->name, c->skipped);
+        if (!conf->is_quiet) {
+            (void)printf("SKIPPED %s: %s\n", c->name, c->skipped);
+        }
     } else if (failed) {
         conf->failed++;
         print_failure(c);
@@ -194,7 +199,9 @@ void conf_case_end(conf_case_t *c)
     } else {
         conf->passed++;
         conf->decided += c->decision ? 1 : 0;
-        (void)printf("%s %s\n", c->decision ? "DECIDED" : "PASS", c->name);
+        if (!conf->is_quiet) {
+            (void)printf("%s %s\n", c->decision ? "DECIDED" : "PASS", c->name);
+        }
     }
     bf_str_fini(&c->mismatches);
 }

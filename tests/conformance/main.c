@@ -30,77 +30,14 @@ static const char usage[] =
     "  --only TEXT            only cases whose name contains TEXT\n"
     "  --help\n";
 
-typedef void (*run_fn)(conf_t *conf, const bf_value_t *file);
-
-static bool has(const bf_value_t *file, const char *member)
-{
-    return bf_value_get_str(file, member) != NULL;
-}
-
-/* The format by its content. */
-static run_fn recognise(const bf_value_t *file)
-{
-    if (has(file, "conditions") || has(file, "scripts") || has(file, "stepper")) {
-        return conf_run_expressions;
-    }
-    if (has(file, "cases")) {
-        return conf_run_graph_loading;
-    }
-    if (has(file, "flows")) {
-        return conf_run_jeeflow;
-    }
-    if (has(file, "graphs") && has(file, "steps") &&
-        bf_value_get_str(file, "steps")->type == BF_VALUE_LIST) {
-        return conf_run_workflow;
-    }
-    if (has(file, "graphs") && (has(file, "expect") || has(file, "runs"))) {
-        return conf_run_engine;
-    }
-    return NULL;
-}
-
-static void fail_file(conf_t *conf, const char *path, const char *why)
-{
-    conf->failed++;
-    (void)printf("FAIL %s: %s\n", path, why);
-}
-
-static void run_scenarios(conf_t *conf, const bf_value_t *scenarios);
-
-/* A file of our own may hold many scenarios: {"about": text, "scenarios": [...]}. */
-static void run_one(conf_t *conf, const bf_value_t *file)
-{
-    run_fn run = recognise(file);
-    if (run) {
-        run(conf, file);
-    } else if (has(file, "scenarios")) {
-        run_scenarios(conf, bf_value_get_str(file, "scenarios"));
-    } else {
-        fail_file(conf, conf->file, "none of the known formats");
-    }
-}
-
-static void run_scenarios(conf_t *conf, const bf_value_t *scenarios)
-{
-    for (uint32_t i = 0; scenarios->type == BF_VALUE_LIST && i < scenarios->len; i++) {
-        run_one(conf, &scenarios->as.items[i]);
-    }
-}
-
 static void run_file(conf_t *conf, const char *path)
 {
     const char *text;
     size_t len;
-    bf_value_t file;
-    bf_err_t err = BF_ERR_INIT;
-    conf->file = path;
-    bf_json_limits_t limits = {.max_bytes = (size_t)8 << 20};
-    if (!conf_read_file(conf, path, &text, &len)) {
-        fail_file(conf, path, "cannot be read");
-    } else if (bf_json_parse(&conf->arena, text, len, &limits, &file, &err) != BF_OK) {
-        fail_file(conf, path, err.text);
+    if (conf_read_file(conf, path, &text, &len)) {
+        conf_run_text(conf, path, text, len);
     } else {
-        run_one(conf, &file);
+        conf_fail_file(conf, path, "cannot be read");
     }
     bf_arena_clear(&conf->arena);
 }
