@@ -234,27 +234,45 @@ bf_status_t bf_join_arrive(bf_exchanger_t *ex, const bf_node_t *join, bool *ret_
     return rc;
 }
 
-/* Of the joins that no pending branch can come to: the first that no other waiting join
- * can come to; when they wait for each other, the one that waits longest. */
+/* Can another waiting join come to this one, without waiting for it in turn? */
+static bf_status_t is_held_by_join(const bf_frame_t *frame, const bf_node_t *join,
+                                   bool *ret)
+{
+    *ret = false;
+    for (const bf_waiting_t *w = frame->joins; w && !*ret; w = w->next) {
+        bool reaches = false;
+        bool is_mutual = false;
+        bf_status_t rc = BF_OK;
+        if (w->node != join) {
+            rc = bf_reach_test(frame->usage, w->node, join, &reaches);
+        }
+        if (rc == BF_OK && reaches) {
+            rc = bf_reach_test(frame->usage, join, w->node, &is_mutual);
+        }
+        if (rc != BF_OK) {
+            return rc;
+        }
+        *ret = reaches && !is_mutual;
+    }
+    return BF_OK;
+}
+
+/* The join that waits longest of those that no pending branch can come to, and no other
+ * waiting join unless they wait for each other. */
 bf_status_t bf_join_take(bf_exchanger_t *ex, bf_frame_t *frame, const bf_node_t **ret,
                          bf_err_t *err)
 {
     bf_waiting_t *pick = NULL;
-    for (bf_waiting_t *w = frame->joins; w; w = w->next) {
+    for (bf_waiting_t *w = frame->joins; w && !pick; w = w->next) {
         bool held;
         bf_status_t rc = pending_reaches(frame, w->node, &held);
         if (rc == BF_OK && !held) {
-            bool later;
-            rc = waiting_reaches(frame, w->node, &later);
-            if (rc == BF_OK && !later) {
-                pick = w;
-                break;
-            }
-            pick = pick ? pick : w;
+            rc = is_held_by_join(frame, w->node, &held);
         }
         if (rc != BF_OK) {
             return bf_err_nomem(err, "reachable nodes of a join");
         }
+        pick = held ? NULL : w;
     }
     *ret = pick ? pick->node : NULL;
     if (pick) {

@@ -131,6 +131,17 @@ Test(join, call__has_joins_of_its_own)
     cr_expect_str_eq(walk_visits(&w, "g"), "q c p a b j d p a b j k e");
 }
 
+/* b and c wait for each other; j, which both come to, waits longer than they do. */
+Test(join, behind_joins_that_wait_for_each_other__runs_after_them)
+{
+    walk_load(&w, "{id: g, layout: [{id: p, type: parallel, link: [j, b, c]},"
+                  "{id: b, type: parallel, link: c}, {id: c, type: parallel, link: k},"
+                  "{id: k, link: [j, {nextId: b, when: 'again'}]},"
+                  "{id: j, type: parallel}, {id: e, type: end}]}");
+    walk_set(&w, "again", "false");
+    cr_expect_str_eq(walk_visits(&w, "g"), "p b c k j e");
+}
+
 /* Joins in a graph that is too large for sets of nodes. */
 Test(join, large_graph__is_answered_by_search)
 {

@@ -1,0 +1,38 @@
+/*
+ * property.h - a property of any graph: run it over many seeds, make a failing graph
+ * small
+ *
+ * Environment: PROPERTY_CASES=100000 runs that many seeds, BF_SEED=17 only that one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef BF_TESTS_SUPPORT_PROPERTY_H
+#define BF_TESTS_SUPPORT_PROPERTY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpmflow/err.h"
+
+/* What is wrong with this graph, "" = nothing; the text lives until the next call. The
+ * seed is for choices beside the graph. */
+typedef const char *(*property_fn)(const char *layout, uint64_t seed);
+
+/** First seed and the one behind the last. @param cases how many by default */
+void property_range(uint64_t cases, uint64_t *ret_first, uint64_t *ret_end);
+
+/** Nodes of the graph of a seed: 3 .. 60. */
+unsigned property_size(uint64_t seed);
+
+/** A JSON layout with fewer nodes, links, conditions, tasks, that still fails. The caller
+ *  frees; NULL when out of memory. */
+char *property_shrink(property_fn property, const char *layout, uint64_t seed);
+
+/** Make the failing graph small and print seed, what is wrong and the graph as YAML. */
+void property_report(property_fn property, const char *layout, uint64_t seed,
+                     const char *name);
+
+/** Where properties write what is wrong. */
+const char *property_wrong(const char *fmt, ...) BF_PRINTF(1, 2);
+
+#endif /* BF_TESTS_SUPPORT_PROPERTY_H */
