@@ -53,6 +53,19 @@ const bf_value_t *bf_context_lookup(void *arg, const char *name, size_t name_len
  *  with an instance. Who may operate a task is decided by these only. */
 const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *name);
 
+/* Where an evaluation comes from: for components that act on the outside world. */
+typedef struct bf_origin {
+    const char *command_id; /* NULL = none */
+    const char *actor;      /* NULL = nobody */
+    int64_t seq;            /* last history row of the instance before the command */
+    uint32_t round; /* of the task that is completed outside of a walk; 0 = in a walk */
+} bf_origin_t;
+
+/** Texts are borrowed for as long as it is set. NULL = forget it. */
+void bf_context_set_origin(bf_context_t *ctx, const bf_origin_t *origin);
+/** Never NULL. */
+const bf_origin_t *bf_context_origin(const bf_context_t *ctx);
+
 /** Set a variable (null clears). BF_OK, BF_E_INVALID (reserved name), BF_E_NOMEM. */
 bf_status_t bf_context_put(bf_context_t *ctx, const char *name, size_t name_len,
                            const bf_value_t *value, bf_err_t *err) BF_MUST_USE;

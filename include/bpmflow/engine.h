@@ -200,6 +200,8 @@ bf_status_t bf_engine_eval(bf_engine_t *engine, bf_graph_t *graph, bf_context_t 
                            const bf_eval_options_t *options, bf_err_t *err) BF_MUST_USE;
 
 /* --- for drivers, hooks and components --- */
+/** The evaluation that runs with this context; NULL outside of one. */
+bf_exchanger_t *bf_context_exchanger(bf_context_t *ctx);
 bf_context_t *bf_exchanger_context(bf_exchanger_t *ex);
 bf_engine_t *bf_exchanger_engine(bf_exchanger_t *ex);
 bf_arena_t *bf_exchanger_arena(bf_exchanger_t *ex);

@@ -80,6 +80,21 @@ void bf_context_set_base(bf_context_t *ctx, bf_vars_t *base)
     ctx->base = base;
 }
 
+void bf_context_set_origin(bf_context_t *ctx, const bf_origin_t *origin)
+{
+    ctx->origin = origin ? *origin : (bf_origin_t){0};
+}
+
+const bf_origin_t *bf_context_origin(const bf_context_t *ctx)
+{
+    return &ctx->origin;
+}
+
+bf_exchanger_t *bf_context_exchanger(bf_context_t *ctx)
+{
+    return ctx->ex;
+}
+
 void bf_context_set_script_node(bf_context_t *ctx, const bf_node_t *node)
 {
     ctx->script_node = node;

@@ -71,6 +71,7 @@ struct bf_context {
     bf_member_t node_members[4];
     bf_value_t node_value;
     bf_exchanger_t *ex; /* running evaluation, NULL = none */
+    bf_origin_t origin;
     bf_trace_t trace;
 };
 

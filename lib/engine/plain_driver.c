@@ -70,8 +70,11 @@ static bf_status_t test_component(bf_exchanger_t *ex, const char *name, bool *re
 {
     const bf_component_t *component = bf_engine_component(ex->engine, name);
     if (!component || !component->test) {
-        return bf_err_set(err, BF_E_COMPONENT, "The condition component '%s' not exist",
-                          name);
+        return bf_err_set(
+            err, BF_E_COMPONENT,
+            "The condition component '%s' not exist; load the library that has "
+            "it, or correct the name",
+            name);
     }
     bf_status_t rc = component->test(component->arg, ex->ctx, ret, err);
     return rc == BF_OK ? BF_OK : component_failed(name, rc, err);
@@ -105,7 +108,10 @@ static bf_status_t run_component(bf_exchanger_t *ex, const bf_node_t *node, bf_e
     const char *name = node->task.name;
     const bf_component_t *component = bf_engine_component(ex->engine, name);
     if (!component || !component->run) {
-        return bf_err_set(err, BF_E_COMPONENT, "The task component '%s' not exist", name);
+        return bf_err_set(err, BF_E_COMPONENT,
+                          "The task component '%s' not exist; load the library that has "
+                          "it, or correct the name",
+                          name);
     }
     bf_status_t rc = component->run(component->arg, ex->ctx, node, err);
     return rc == BF_OK ? BF_OK : component_failed(name, rc, err);

@@ -104,6 +104,10 @@ static bool open_context(bf_run_t *run)
     if (run->transient.type == BF_VALUE_MAP) {
         bf_context_set_transient(run->scope.ctx, &run->transient);
     }
+    const bf_origin_t origin = {.command_id = run->command->command_id,
+                                .actor = run->command->actor,
+                                .seq = bf_instance_seq(inst)};
+    bf_context_set_origin(run->scope.ctx, &origin);
     return true;
 }
 

@@ -112,6 +112,13 @@ typedef struct job {
     bool in_vars; /* the context's own variables are in a transaction */
 } job_t;
 
+static const char *text_of_caller(const bf_executor_t *executor, const bf_context_t *ctx)
+{
+    const char *key = bf_controller_actor_key(executor->controller);
+    const bf_value_t *value = bf_context_caller_value(ctx, key);
+    return value && value->type == BF_VALUE_STRING ? value->as.string : NULL;
+}
+
 /* Variables of the caller are kept with the instance, apart from who it is (decision on
  * rule 116). */
 static bf_status_t keep_vars(const job_t *job, bf_err_t *err)
@@ -157,6 +164,9 @@ static bf_status_t job_begin(job_t *job, bf_executor_t *executor, bf_graph_t *gr
         return rc;
     }
     bf_instance_begin(job->scope.inst);
+    const bf_origin_t origin = {.actor = text_of_caller(executor, ctx),
+                                .seq = bf_instance_seq(job->scope.inst)};
+    bf_context_set_origin(ctx, &origin);
     bf_vars_t *kept = bf_instance_vars(job->scope.inst);
     if (bf_context_vars(ctx) != kept) {
         bf_vars_begin(bf_context_vars(ctx));
@@ -170,6 +180,7 @@ static bf_status_t job_end(job_t *job, bf_status_t rc, bf_err_t *err)
 {
     bf_instance_t *inst = job->scope.inst;
     bool keep = rc == BF_OK && job->changes;
+    bf_context_set_origin(job->scope.ctx, NULL);
     bool changed = keep && bf_instance_changed(inst);
     if (changed && bf_instance_touch(inst, NULL, bf_clock_wall_ms()) != BF_OK) {
         rc = bf_err_nomem(err, "instance");
@@ -265,13 +276,6 @@ bf_status_t bf_executor_get_state(bf_executor_t *executor, const bf_node_t *node
 
 /* --- submit --- */
 
-static const char *text_of_caller(const bf_executor_t *executor, const bf_context_t *ctx)
-{
-    const char *key = bf_controller_actor_key(executor->controller);
-    const bf_value_t *value = bf_context_caller_value(ctx, key);
-    return value && value->type == BF_VALUE_STRING ? value->as.string : NULL;
-}
-
 /* The rows go to the recorder inside of the transaction: what it refuses undoes all. */
 static bf_status_t record_rows(const job_t *job, const bf_submit_t *submit,
                                const bf_submit_result_t *result, bf_err_t *err)
@@ -308,6 +312,13 @@ static bf_status_t record_rows(const job_t *job, const bf_submit_t *submit,
     return rc;
 }
 
+static void set_command(const job_t *job, const bf_submit_t *submit)
+{
+    bf_origin_t origin = *bf_context_origin(job->scope.ctx);
+    origin.command_id = submit->command_id;
+    bf_context_set_origin(job->scope.ctx, &origin);
+}
+
 bf_status_t bf_executor_submit_task(bf_executor_t *executor, bf_graph_t *graph,
                                     const bf_submit_t *submit, bf_context_t *ctx,
                                     bf_err_t *err)
@@ -315,6 +326,7 @@ bf_status_t bf_executor_submit_task(bf_executor_t *executor, bf_graph_t *graph,
     job_t job;
     bf_submit_result_t result = {0};
     bf_status_t rc = job_begin(&job, executor, graph, ctx, true, err);
+    set_command(&job, submit);
     if (rc == BF_OK) {
         rc = bf_executor_submit_in(executor, &job.scope, submit, executor->guard, &result,
                                    err);
@@ -343,6 +355,7 @@ bf_status_t bf_executor_submit_task_if_waiting(bf_executor_t *executor, bf_graph
     filled.node = task->node;
     filled.round = task->round;
     bf_status_t rc = job_begin(&job, executor, graph, ctx, true, &why);
+    set_command(&job, &filled);
     if (rc == BF_OK) {
         rc = bf_executor_submit_if_waiting_in(executor, &job.scope, &filled,
                                               executor->guard, &result, &why);

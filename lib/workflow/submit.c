@@ -193,7 +193,13 @@ static bf_status_t choose_round(bf_step_t *step, bf_err_t *err)
 bf_status_t bf_step_complete(bf_step_t *step, const bf_node_t *node, uint32_t round,
                              bf_err_t *err)
 {
+    bf_context_t *ctx = step->scope->ctx;
+    bf_origin_t origin = *bf_context_origin(ctx);
+    const bf_origin_t before = origin;
+    origin.round = round;
+    bf_context_set_origin(ctx, &origin);
     bf_status_t rc = bf_flow_run_task(step->executor, step->scope, node, err);
+    bf_context_set_origin(ctx, &before);
     if (rc != BF_OK) {
         (void)bf_err_set(err, rc, "%s", bf_status_text(rc));
         bf_err_prefix(err, "Task handle failed: %s / %s: ", node->graph->id, node->id);

@@ -259,8 +259,10 @@ Test(engine, driver__that_is_missing_is_named)
 Test(engine, component__that_is_missing_is_named)
 {
     walk_load(&w, "{id: g, layout: [{id: a, task: '@nope'}]}");
-    expect_error(walk_run(&w, "g"), BF_E_COMPONENT,
-                 "The task handle failed: g / a: The task component 'nope' not exist");
+    expect_error(
+        walk_run(&w, "g"), BF_E_COMPONENT,
+        "The task handle failed: g / a: The task component 'nope' not exist; load "
+        "the library that has it, or correct the name");
 }
 
 Test(engine, condition__that_fails_is_named)
