@@ -10,8 +10,8 @@
  *         the routes
  *     [variables as JSON]
  *
- * Keys that begin with the ID of the instance's graph are written from the ':' on: no
- * other key begins with ':'.  Nothing here ever leaves the process.
+ * Keys that begin with the ID of the instance's graph are written from the ':' on, and
+ * their state has a bit that says so.  Nothing here ever leaves the process.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,6 +22,7 @@
 
 #define FLAG_SAME_UPDATER 1U
 #define FLAG_NO_VARS      2U
+#define STATE_OWN_GRAPH   0x80U /* the key lacks the graph's ID */
 
 static void put_u32(bf_str_t *str, size_t value)
 {
@@ -62,7 +63,8 @@ static void put_entry(bf_str_t *str, const bf_state_entry_t *e, const char *grap
     bool is_own = e->key_len > graph_len && e->key[graph_len] == ':' &&
                   !memcmp(e->key, graph_id, graph_len);
     put_text(str, is_own ? e->key + graph_len : e->key);
-    bf_str_putc(str, (char)(e->state ? e->state - BF_TASK_WAITING + 1 : 0));
+    unsigned state = e->state ? (unsigned)e->state - BF_TASK_WAITING + 1 : 0;
+    bf_str_putc(str, (char)(state | (is_own ? STATE_OWN_GRAPH : 0)));
     if (!e->route) {
         bf_str_putc(str, 0);
         return;
@@ -160,18 +162,16 @@ static bf_status_t read_route(bf_instance_live_t *live, bf_arena_t *arena,
     return bf_states_put_route(&live->states, &live->mem, key, key_len, ids, count);
 }
 
-/* The whole key of an entry. */
-static const char *whole_key(bf_arena_t *arena, const char *graph_id, const char *key)
-{
-    return *key == ':' ? bf_arena_printf(arena, "%s%s", graph_id, key) : key;
-}
-
 static bf_status_t read_entry(bf_instance_live_t *live, bf_arena_t *arena,
                               const char **at)
 {
-    const char *key = whole_key(arena, live->texts.graph_id, take_text(at));
-    int state = (unsigned char)*(*at)++;
+    const char *key = take_text(at);
+    unsigned state = (unsigned char)*(*at)++;
     bool has_route = *(*at)++ != 0;
+    if (state & STATE_OWN_GRAPH) {
+        state &= ~STATE_OWN_GRAPH;
+        key = bf_arena_printf(arena, "%s%s", live->texts.graph_id, key);
+    }
     if (!key) {
         return BF_E_NOMEM;
     }
@@ -179,7 +179,7 @@ static bf_status_t read_entry(bf_instance_live_t *live, bf_arena_t *arena,
     bf_status_t rc = BF_OK;
     if (state) {
         rc = bf_states_put(&live->states, &live->mem, key, key_len,
-                           bf_task_state_of(BF_TASK_WAITING + state - 1));
+                           bf_task_state_of((int64_t)BF_TASK_WAITING + state - 1));
     }
     return rc == BF_OK && has_route ? read_route(live, arena, key, key_len, at) : rc;
 }

@@ -134,7 +134,8 @@ static const bf_value_t *collect(engine_case_t *e, const bf_value_t *run,
     bf_value_t vars = conf_take_vars(conf, e->ctx, bf_value_get_str(expect, "vars"));
     bf_value_t stopped = bf_value_bool(bf_context_is_stopped(e->ctx));
     bf_value_t is_end = bf_value_bool(bf_context_is_end(e->ctx, start));
-    bf_value_t last = text_or_null(conf, bf_context_last_node(e->ctx, start));
+    bf_value_t last =
+        text_or_null(conf, start ? bf_context_last_node(e->ctx, start) : NULL);
     bf_value_t lasts = last_nodes(e);
     bf_value_t error = text_or_null(conf, err->status == BF_OK ? NULL : err->text);
     conf_map_put(&came, "visited", &visited);

@@ -448,6 +448,20 @@ Test(instance, pack__and_open_give_the_same_instance)
     cr_assert_str_eq(back.updater, "li.wei");
 }
 
+Test(instance, pack__keeps_a_key_that_begins_with_a_colon)
+{
+    static const char states[] = "{\":a\":1001,\"leave:a\":1002}";
+    bf_instance_row_t row = row_of(states, "{}");
+    bf_instance_row_t back;
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_instance_load_row(inst, &row, &err), BF_OK);
+    cr_assert_str_eq(bf_instance_graph_id(inst), "leave");
+    cr_assert_eq(bf_instance_pack(inst), BF_OK);
+    cr_assert_eq(bf_instance_open(inst), BF_OK);
+    cr_assert_eq(bf_instance_write_row(inst, &arena, &back, &err), BF_OK);
+    cr_assert_str_eq(back.states.data, states);
+}
+
 Test(instance, pack__an_idle_instance_of_five_tasks_takes_under_1_KB)
 {
     bf_graph_t graph = {.id = "leave-request", .version = 1, .hash = "0123456789abcdef"};
