@@ -338,3 +338,28 @@ Test(store_lost, connect__sets_the_session_up)
                  BF_OK, "%s", rows.err.text);
     rows_end(&rows);
 }
+
+/* A server with certificates takes TLS; one without is refused rather than used in clear.
+ */
+Test(store_lost, connect__with_tls_is_encrypted_or_refused)
+{
+    rows_t rows;
+    bf_db_t *db = NULL;
+    rows_begin(&rows);
+    bf_db_options_t options = rows.db.options;
+    options.tls = BF_TLS_REQUIRED;
+    bf_status_t status = bf_db_connect(&options, &db, &rows.err);
+    if (status == BF_OK) {
+        cr_assert_eq(bf_db_execute(db, "SELECT 1", NULL), BF_OK);
+        bf_db_close(db);
+        db = NULL;
+    } else {
+        cr_assert(strstr(rows.err.text, "TLS") || strstr(rows.err.text, "SSL"), "%s",
+                  rows.err.text);
+    }
+    options.tls = BF_TLS_VERIFY_FULL;
+    options.tls_ca = "/nonexistent/ca.pem";
+    cr_assert_neq(bf_db_connect(&options, &db, NULL), BF_OK, "nobody vouches for it");
+    cr_assert_null(db);
+    rows_end(&rows);
+}
