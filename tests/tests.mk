@@ -71,7 +71,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/repla
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB_A)
 	$(call link,-fsanitize=fuzzer $(DEPS_LIBS))
 
-.PHONY: test programs check-unit check-component check-mysql check-system check-san check-threads \
+.PHONY: test programs check-unit check-component check-mysql check-system soak check-soak check-san check-threads \
         check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-replay coverage \
         until-fail bench-engine bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
 
@@ -96,6 +96,12 @@ check-mysql: all $(STORE_TESTS) ## The store's component tests once more, on Ora
 check-system: all $(TEST_TOOLS) ## System tests: worker processes on real Kafka, MariaDB and MySQL (TEST=name)
 	@$(MAKE) --no-print-directory FAULTS=1 all
 	@tests/system/run $(TEST)
+
+soak: all ## Kill, stop and cut everything under load, then count (KILLS=200 SEED=1 MINUTES=..)
+	@tests/soak/run
+
+check-soak: all ## A short soak test: 20 faults
+	@KILLS=$(or $(KILLS),20) GAP=$(or $(GAP),2.5) MINUTES=$(or $(MINUTES),2) tests/soak/run
 
 check-san: ## All unit and component tests with ASan and UBSan; a leak is a failure too
 	@$(MAKE) --no-print-directory SAN=address,undefined WERROR= san-run

@@ -42,16 +42,27 @@ END
     ) || exit $?
 }
 
+# More listeners, each for clients behind a proxy: KAFKA_PROXIED="PORT:PROXY ..." makes the
+# broker listen at PORT too and tell the clients that come there to connect to PROXY.
 kafka_write_config()
 {
+    local pair name i=0 listeners="" advertised="" protocols=""
+    for pair in ${KAFKA_PROXIED:-}; do
+        i=$((i + 1))
+        name=PROXIED$i
+        listeners+=",$name://127.0.0.1:${pair%:*}"
+        advertised+=",$name://127.0.0.1:${pair#*:}"
+        protocols+=",$name:PLAINTEXT"
+    done
     cat >"$1/server.properties" <<END
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:$3
-listeners=PLAINTEXT://127.0.0.1:$2,CONTROLLER://127.0.0.1:$3
-advertised.listeners=PLAINTEXT://127.0.0.1:$2
+listeners=PLAINTEXT://127.0.0.1:$2,CONTROLLER://127.0.0.1:$3$listeners
+advertised.listeners=PLAINTEXT://127.0.0.1:$2$advertised
+inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT$protocols
 log.dirs=$1/data
 num.partitions=1
 offsets.topic.replication.factor=1

@@ -144,6 +144,7 @@ class Worker:
         self.log = test.folder / f"{name}.log"
         self.address = test.folder / f"{name}.admin"
         self.process = None
+        self.env = {}
         self.settings = {"worker.id": name, "worker.shards": shards, **settings}
 
     def write_config(self):
@@ -158,7 +159,7 @@ class Worker:
     def start(self, fault=None, ready=60):
         self.settings["admin.port"] = free_port()
         self.write_config()
-        env = dict(os.environ)
+        env = {**os.environ, **self.env}
         env.pop("BF_FAULT", None)
         if fault:
             env["BF_FAULT"] = fault

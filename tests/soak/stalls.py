@@ -1,0 +1,95 @@
+"""How long partitions stood still after each fault.
+
+The load notes when replies arrived from each partition; commands come to all partitions
+all the time, so that a gap in the arrivals is a time without progress.
+
+SPDX-License-Identifier: MIT
+"""
+
+import bisect
+from collections import defaultdict
+from pathlib import Path
+
+# A fault that is further away from the next one than this is looked at alone.
+ALONE_S = 3.0
+
+
+def read_arrivals(path):
+    """Times of arrivals in ms, by partition."""
+    arrivals = defaultdict(list)
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        parts = line.split()
+        if len(parts) == 3:
+            arrivals[int(parts[1])].append(int(parts[0]))
+    return arrivals
+
+
+def longest_gap(times, begin, end):
+    """(ms, end of the gap): the longest gap that begins in [begin, end] or spans begin."""
+    i = max(bisect.bisect_left(times, begin) - 1, 0)
+    longest, over = 0, begin
+    while i + 1 < len(times) and times[i] <= end:
+        # only what lies after the fault is blamed on it
+        gap = times[i + 1] - max(times[i], begin)
+        if gap > longest:
+            longest, over = gap, times[i + 1]
+        i += 1
+    return longest, over
+
+
+def stalls(arrivals, faults, end_ms):
+    """For each fault: the longest gap of the partitions that its target had, of all
+    partitions, and whether another fault came before it was over."""
+    result = []
+    for n, fault in enumerate(faults):
+        begin = fault["at"]
+        following = faults[n + 1]["at"] if n + 1 < len(faults) else end_ms
+        gaps = {p: longest_gap(times, begin, following) for p, times in arrivals.items()}
+        if not gaps:
+            continue
+        owned = [gaps[p][0] for p in fault["owned"] if p in gaps]
+        others = [gap for p, (gap, _) in gaps.items() if p not in fault["owned"]]
+        over = max(over for _, over in gaps.values())
+        before = faults[n - 1]["at"] if n else 0
+        alone = over < following and begin - before > ALONE_S * 1000
+        result.append({"fault": fault, "owned_ms": max(owned, default=0), "others_ms": max(others, default=0),
+                       "all_ms": max(gap for gap, _ in gaps.values()), "alone": alone})
+    return result
+
+
+def median(values):
+    values = sorted(values)
+    return values[len(values) // 2] if values else 0
+
+
+def table(found):
+    """Lines: for each kind how often, median and longest time without progress."""
+    kinds = defaultdict(list)
+    for one in found:
+        kinds[one["fault"]["kind"]].append(one)
+    lines = [f"{'time without progress, in s':32} {'faults':>6} {'median':>7} {'longest':>8} {'longest alone':>14}"]
+    for kind in sorted(kinds):
+        all_s = [one["all_ms"] / 1000 for one in kinds[kind]]
+        alone = [one["all_ms"] / 1000 for one in kinds[kind] if one["alone"]]
+        shown = f"{max(alone):14.1f}" if alone else f"{'-':>14}"
+        lines.append(f"  {kind:30} {len(all_s):6} {median(all_s):7.1f} {max(all_s):8.1f} {shown}")
+    return lines
+
+
+def over_target(found, session_s):
+    """Faults that were alone and took longer than they may."""
+    targets = {"worker.kill": ("owned_ms", session_s + 1, "hand-over after SIGKILL"),
+               "worker.term": ("owned_ms", 3, "hand-over after SIGTERM"),
+               "worker.restart": ("others_ms", 2, "planned restart, partitions of the others")}
+    late = []
+    for one in found:
+        kind = one["fault"]["kind"]
+        if one["alone"] and kind in targets:
+            key, limit_s, what = targets[kind]
+            if one[key] > limit_s * 1000:
+                late.append(f"fault {one['fault']['n']}: {what} took {one[key] / 1000:.1f} s, target {limit_s:.0f} s")
+    return late
