@@ -70,8 +70,8 @@ static bool must_stop(void *arg)
 {
     bf_publisher_t *publisher = arg;
     pthread_mutex_lock(&publisher->lock);
-    bool stop = publisher->discarding ||
-                (publisher->closing && bf_clock_mono_ms() >= publisher->close_by_ms);
+    bool may_go_on = publisher->busy && bf_clock_mono_ms() < publisher->close_by_ms;
+    bool stop = publisher->discarding || (publisher->closing && !may_go_on);
     pthread_mutex_unlock(&publisher->lock);
     return stop;
 }
@@ -147,6 +147,22 @@ static void release(bf_publication_t *publication)
     }
 }
 
+/* A handle that was given up may have left a transaction open, and others wait for its
+ * end: the next handle ends it, whether there is something to publish or not. */
+static void reopen(bf_publisher_t *publisher)
+{
+    bf_producer_t *producer = &publisher->producer;
+    bf_err_t ignored = BF_ERR_INIT; /* who publishes next gets it again */
+    pthread_mutex_lock(&publisher->lock);
+    bool wanted = !producer->rk && !publisher->closing && !publisher->discarding &&
+                  publisher->ended.status == BF_OK;
+    pthread_mutex_unlock(&publisher->lock);
+    if (wanted && producer->setup.transactional_id) {
+        (void)!bf_producer_open(producer, producer->setup.transaction_timeout_ms,
+                                &ignored);
+    }
+}
+
 /* Wait for work; false: closing. */
 static bool take_head(bf_publisher_t *publisher, bf_publication_t *ret)
 {
@@ -163,6 +179,7 @@ static bool take_head(bf_publisher_t *publisher, bf_publication_t *ret)
             if (publisher->producer.rk) {
                 rd_kafka_poll(publisher->producer.rk, 0); /* error events */
             }
+            reopen(publisher);
             pthread_mutex_lock(&publisher->lock);
         }
     }
@@ -204,6 +221,7 @@ static void *run(void *arg)
             report(publisher, &err, true);
         }
         finish_head(publisher, rc, &err);
+        reopen(publisher);
     }
     bf_producer_drop(&publisher->producer);
     return NULL;

@@ -3,9 +3,19 @@
  *
  * Errors of the transactional API are looked at in the order that librdkafka asks for:
  * must the transaction be aborted; may the same call be repeated; anything else makes the
- * handle useless.  A handle that is given up while a commit may have been sent leaves an
- * unknown outcome.  The next handle's init_transactions ends that transaction for good,
- * and the offsets that it would have moved tell how it ended.
+ * handle useless.
+ *
+ * A handle is used for one transaction after the other only while everything goes well.
+ * After any failure, and after a commit that met an error of the connection or took long,
+ * it is given up, since requests that were on their way may still arrive and would count
+ * for the next transaction of the same producer epoch: an end of a transaction that comes
+ * late ends another one in the middle.  The next handle's init_transactions raises the
+ * epoch and ends for good what was open; where a commit had been sent, the offsets that
+ * it would have moved tell how it ended.
+ *
+ * For the same reason the calls that end a transaction are made once, with a time-out
+ * that is not expected to be reached, and never resumed (librdkafka 2.0.2 takes a commit
+ * for an abort, and ends the process, when the first step of a resumed commit times out).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +24,8 @@
 #include "bpmflow/clock.h"
 #include "publisher_int.h"
 
-#define COMMIT_SLICE_MS  1000
+#define ABORT_MS         2000
+#define CALM_MS          3000 /* a transaction that takes longer has met trouble */
 #define OFFSETS_SLICE_MS 5000 /* not resumable: give it time */
 #define RETRY_PAUSE_MS   20
 #define RESOLVE_SLICE_MS 2000
@@ -50,26 +61,22 @@ static rd_kafka_error_t *call_offsets(const attempt_t *attempt)
         OFFSETS_SLICE_MS);
 }
 
-static rd_kafka_error_t *call_commit(const attempt_t *attempt)
+static int64_t spent_ms(const bf_producer_t *producer)
 {
-    return rd_kafka_commit_transaction(attempt->producer->rk, COMMIT_SLICE_MS);
-}
-
-static rd_kafka_error_t *call_abort(const attempt_t *attempt)
-{
-    return rd_kafka_abort_transaction(attempt->producer->rk, COMMIT_SLICE_MS);
+    return bf_clock_mono_ms() - producer->began_mono_ms;
 }
 
 static bool is_late(const bf_producer_t *producer)
 {
-    return bf_clock_mono_ms() - producer->began_mono_ms >=
-           producer->setup.transaction_timeout_ms;
+    return spent_ms(producer) >= producer->setup.transaction_timeout_ms;
 }
 
-static void give_up_handle(const attempt_t *attempt)
+static rd_kafka_error_t *call_commit(const attempt_t *attempt)
 {
-    attempt->state->unknown = true;
-    bf_producer_drop(attempt->producer);
+    /* Not over the half: the rest is for the next handle to find out. */
+    return rd_kafka_commit_transaction(
+        attempt->producer->rk,
+        bf_bus_timeout(attempt->producer->setup.transaction_timeout_ms / 2));
 }
 
 /* The cause of a fatal error, or the code itself. */
@@ -84,79 +91,82 @@ static rd_kafka_resp_err_t cause_of(rd_kafka_t *rk, const rd_kafka_error_t *erro
     return code;
 }
 
-/* The handle is useless. Fenced before the transaction could have timed out: by somebody
- * with our transactional.id. */
+/* Fenced before the transaction could have timed out: by somebody with our
+ * transactional.id. */
 static bf_status_t fail_for_good(const attempt_t *attempt, rd_kafka_error_t *error,
                                  const char *what)
 {
     const bf_producer_t *producer = attempt->producer;
-    bool fenced = bf_bus_is_fenced(cause_of(producer->rk, error)) && !is_late(producer);
-    bf_status_t rc;
-    if (fenced) {
-        rc = bf_err_set(
-            attempt->err, BF_E_FENCED,
-            "somebody else uses the transactional.id '%s' (%s: %s); is there a "
-            "second worker with the same worker.id, or did a new owner of the "
-            "partitions end this one's transaction?",
-            producer->setup.transactional_id, what, rd_kafka_error_name(error));
-        rd_kafka_error_destroy(error);
-    } else {
-        rc = bf_bus_fail_error(attempt->err, BF_E_BUS_FATAL, error, what);
+    if (!bf_bus_is_fenced(cause_of(producer->rk, error)) || is_late(producer)) {
+        return bf_bus_fail_error(attempt->err, BF_E_BUS_FATAL, error, what);
     }
-    give_up_handle(attempt);
-    return rc;
+    bf_err_set(attempt->err, BF_E_FENCED,
+               "somebody else uses the transactional.id '%s' (%s: %s); is there a "
+               "second worker with the same worker.id, or did a new owner of the "
+               "partitions end this one's transaction?",
+               producer->setup.transactional_id, what, rd_kafka_error_name(error));
+    rd_kafka_error_destroy(error);
+    return BF_E_FENCED;
 }
 
-/* Repeat the same call while it asks for that and there is time. BF_E_BUS_ABORT: err is
- * set, the transaction has to be aborted; everything else but BF_OK: the handle is gone.
- */
+/* What an error that cannot be repeated means; it is destroyed. */
+static bf_status_t fail(const attempt_t *attempt, rd_kafka_error_t *error,
+                        const char *what)
+{
+    const bf_producer_t *producer = attempt->producer;
+    if (rd_kafka_error_txn_requires_abort(error)) {
+        bool stale = bf_bus_is_stale(rd_kafka_error_code(error));
+        bf_status_t rc = stale ? BF_E_FENCED : BF_E_BUS_ABORT;
+        if (!stale && producer->failure.code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            bf_producer_explain(producer, rc, attempt->err);
+        }
+        return bf_bus_fail_error(attempt->err, rc, error, what);
+    }
+    if (rd_kafka_error_is_retriable(error)) {
+        bf_status_t rc = must_stop(producer) ? BF_E_CANCELLED : BF_E_TIMEOUT;
+        return bf_bus_fail_error(attempt->err, rc, error, what);
+    }
+    return fail_for_good(attempt, error, what);
+}
+
+static bf_status_t run_once(const attempt_t *attempt, tx_call_fn call, const char *what)
+{
+    rd_kafka_error_t *error = call(attempt);
+    return error ? fail(attempt, error, what) : BF_OK;
+}
+
+/* Repeat the same call while it asks for that and there is time. */
 static bf_status_t run(const attempt_t *attempt, tx_call_fn call, const char *what)
 {
-    bf_producer_t *producer = attempt->producer;
+    const bf_producer_t *producer = attempt->producer;
     for (;;) {
         rd_kafka_error_t *error = call(attempt);
         if (!error) {
             return BF_OK;
         }
-        rd_kafka_resp_err_t code = rd_kafka_error_code(error);
-        if (rd_kafka_error_txn_requires_abort(error)) {
-            bf_status_t rc = bf_bus_is_stale(code) ? BF_E_FENCED : BF_E_BUS_ABORT;
-            if (rc != BF_E_FENCED &&
-                producer->failure.code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-                bf_producer_explain(producer, rc, attempt->err);
-            }
-            return bf_bus_fail_error(attempt->err, rc, error, what);
-        }
-        if (!rd_kafka_error_is_retriable(error)) {
-            return fail_for_good(attempt, error, what);
-        }
-        if (is_late(producer) || must_stop(producer)) {
-            bf_status_t rc = must_stop(producer) ? BF_E_CANCELLED : BF_E_TIMEOUT;
-            bf_bus_fail_error(attempt->err, rc, error, what);
-            give_up_handle(attempt);
-            return rc;
+        bool again = rd_kafka_error_is_retriable(error) &&
+                     !rd_kafka_error_txn_requires_abort(error) && !is_late(producer) &&
+                     !must_stop(producer);
+        if (!again) {
+            return fail(attempt, error, what);
         }
         rd_kafka_error_destroy(error);
         bf_clock_sleep_ms(RETRY_PAUSE_MS);
     }
 }
 
-/* After BF_E_BUS_ABORT and the like: a handle that still is there ends its transaction.
- * The first error stays in err. */
-static void abort_open(const attempt_t *attempt)
+/* The next attempt gets another handle, which ends what this one leaves.  An abort now is
+ * for those who wait for the end of the transaction: readers, and the next owner. */
+static void give_up_handle(const attempt_t *attempt)
 {
     bf_producer_t *producer = attempt->producer;
-    if (!producer->rk) {
-        return;
+    if (!attempt->state->unknown) {
+        rd_kafka_error_t *error = rd_kafka_abort_transaction(producer->rk, ABORT_MS);
+        if (error) {
+            rd_kafka_error_destroy(error);
+        }
     }
-    bf_err_t ignored = BF_ERR_INIT;
-    attempt_t again = *attempt;
-    again.err = &ignored;
-    if (run(&again, call_abort, "abort") == BF_OK) {
-        producer->failure = (bf_producer_failure_t){.code = RD_KAFKA_RESP_ERR_NO_ERROR};
-    } else if (producer->rk) {
-        give_up_handle(attempt);
-    }
+    bf_producer_drop(producer);
 }
 
 /* A handle without membership that asks for the offsets of the group. */
@@ -232,37 +242,47 @@ static bf_status_t resolve(const bf_producer_t *producer, const char *group,
     return rc;
 }
 
-/* begin, produce, offsets, commit */
-static bf_status_t run_transaction(const attempt_t *attempt)
+/* begin, offsets, produce, commit */
+static bf_status_t run_steps(const attempt_t *attempt)
 {
     bf_producer_t *producer = attempt->producer;
-    const bf_publication_t *publication = attempt->publication;
     bf_status_t rc = BF_FAULT("publish.before_begin");
-    producer->began_mono_ms = bf_clock_mono_ms();
-    rc = rc == BF_OK ? run(attempt, call_begin, "begin of the transaction") : rc;
-    if (rc != BF_OK) {
-        return rc;
-    }
+    rc = rc == BF_OK ? run_once(attempt, call_begin, "begin of the transaction") : rc;
     /* Offsets first: while the markers of the transaction before are being written, the
      * broker answers "later", and librdkafka then comes back after 5 ms for offsets, but
      * after 20 ms for messages. */
-    rc = BF_FAULT("publish.before_offsets");
+    rc = rc == BF_OK ? BF_FAULT("publish.before_offsets") : rc;
     if (rc == BF_OK && attempt->offsets) {
         rc = run(attempt, call_offsets, "offsets of the transaction");
     }
-    rc = rc == BF_OK ? bf_producer_send(producer, publication, 0, attempt->err) : rc;
+    rc = rc == BF_OK ? bf_producer_send(producer, attempt->publication, 0, attempt->err)
+                     : rc;
     rc = rc == BF_OK ? BF_FAULT("publish.before_commit") : rc;
-    rc = rc == BF_OK ? run(attempt, call_commit, "commit of the transaction") : rc;
+    if (rc == BF_OK) {
+        attempt->state->unknown = true;
+        rc = run_once(attempt, call_commit, "commit of the transaction");
+    }
+    return rc == BF_OK ? BF_FAULT("publish.after_commit") : rc;
+}
+
+static bf_status_t run_transaction(const attempt_t *attempt)
+{
+    bf_producer_t *producer = attempt->producer;
+    (void)rd_kafka_poll(producer->rk, 0); /* error events of the time before */
+    producer->context.event = RD_KAFKA_RESP_ERR_NO_ERROR;
+    producer->began_mono_ms = bf_clock_mono_ms();
+    bf_status_t rc = run_steps(attempt);
     if (rc != BF_OK) {
-        abort_open(attempt);
+        give_up_handle(attempt);
         return rc;
     }
-    rc = BF_FAULT("publish.after_commit");
-    if (rc != BF_OK) {
-        bf_err_set(attempt->err, rc, "publish.after_commit: a fault for a test");
-        give_up_handle(attempt);
+    attempt->state->unknown = false;
+    (void)rd_kafka_poll(producer->rk, 0);
+    if (producer->context.event != RD_KAFKA_RESP_ERR_NO_ERROR ||
+        spent_ms(producer) > CALM_MS) {
+        bf_producer_drop(producer);
     }
-    return rc;
+    return BF_OK;
 }
 
 bf_status_t bf_publisher_attempt_transaction(bf_producer_t *producer, const char *group,
