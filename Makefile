@@ -158,7 +158,25 @@ define link
 	$(Q)$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(1)
 endef
 
-$(BUILD)/bin/bpmflow-worker: $(WORKER_SRC:%.c=$(BUILD)/obj/%.o) $(LIB_A)
+# Components that are linked into the worker (make COMPONENTS="pay.c stock.c"): each one's
+# bf_component_library has the name of its file.
+COMPONENTS ?=
+linked_name = bf_component_$(basename $(notdir $(1)))
+LINKED_OBJ := $(foreach c,$(COMPONENTS),$(BUILD)/obj/linked/$(basename $(notdir $(c))).o)
+LINKED_LIST := $(foreach c,$(COMPONENTS),X($(call linked_name,$(c))))
+define linked_rule
+$(BUILD)/obj/linked/$(basename $(notdir $(1))).o: $(1) $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) -DBF_COMPONENT_LIBRARY=$(call linked_name,$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) -c $$< -o $$@
+endef
+$(foreach c,$(COMPONENTS),$(eval $(call linked_rule,$(c))))
+$(BUILD)/linked: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LINKED_LIST)' | cmp -s - $@ || echo '$(LINKED_LIST)' >$@
+$(BUILD)/obj/worker/plugins.o: $(BUILD)/linked
+$(BUILD)/obj/worker/plugins.o: CPPFLAGS_ALL += $(if $(COMPONENTS),'-DBF_LINKED_COMPONENTS=$(LINKED_LIST)')
+
+$(BUILD)/bin/bpmflow-worker: $(WORKER_SRC:%.c=$(BUILD)/obj/%.o) $(LINKED_OBJ) $(LIB_A)
 	$(call link,-rdynamic $(DEPS_LIBS))
 
 $(BUILD)/bin/bpmflow: $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI_SRC) $(CLI_SHARED)) $(LIB_A)

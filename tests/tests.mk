@@ -84,8 +84,21 @@ test: ## Everything that CI runs: installs, builds, checks, all tests on real se
 check-unit: $(UNIT_TESTS) ## Unit tests, no services (TEST=test_expr FILTER='suite/pattern')
 	@tests/run/programs unit $^
 
+# The sample, by its own Makefile from an installed tree, and two libraries with a fault.
+SAMPLE_DIR := $(BUILD)/samples
+SAMPLES := $(foreach s,sample other_abi no_library,$(SAMPLE_DIR)/lib$(s).so)
+$(SAMPLES) &: deploy/samples/component/sample.c deploy/samples/component/Makefile \
+              $(wildcard tests/data/components/*.c) include/bpmflow/component.h | all
+	$(Q)rm -rf $(SAMPLE_DIR)
+	$(Q)$(MAKE) --no-print-directory -s DESTDIR=$(abspath $(SAMPLE_DIR)/tree) PREFIX=/usr install
+	$(Q)$(MAKE) --no-print-directory -s -C deploy/samples/component OUT=$(abspath $(SAMPLE_DIR)) \
+	  CFLAGS= CFLAGS_BPMFLOW=-I$(abspath $(SAMPLE_DIR)/tree/usr/include)
+	$(Q)for name in other_abi no_library; do \
+	  $(CC) -std=c11 -fPIC -shared -I$(SAMPLE_DIR)/tree/usr/include \
+	    -o $(SAMPLE_DIR)/lib$$name.so tests/data/components/$$name.c || exit 1; done
+
 COMPONENT_SERVICES ?= mariadb kafka
-check-component: all $(COMPONENT_TESTS) ## Component tests on a private MariaDB and Kafka
+check-component: all $(SAMPLES) $(COMPONENT_TESTS) ## Component tests on a private MariaDB and Kafka
 	@tests/run/with-stack component $(COMPONENT_SERVICES) -- tests/run/programs --jobs 1 --timeout 600 component $(COMPONENT_TESTS)
 
 # Component tests that depend on nothing but the database.
@@ -105,7 +118,7 @@ check-soak: all ## A short soak test: 20 faults
 
 check-san: ## All unit and component tests with ASan and UBSan; a leak is a failure too
 	@$(MAKE) --no-print-directory SAN=address,undefined WERROR= san-run
-san-run: all $(UNIT_TESTS) $(COMPONENT_TESTS) $(addprefix $(BUILD)/tests/canary/,leak undefined overflow)
+san-run: all $(SAMPLES) $(UNIT_TESTS) $(COMPONENT_TESTS) $(addprefix $(BUILD)/tests/canary/,leak undefined overflow)
 	@tests/run/canaries san $(addprefix $(BUILD)/tests/canary/,leak undefined overflow)
 	@rc=0; tests/run/programs --asan san-unit $(UNIT_TESTS) || rc=1; \
 	 tests/run/with-stack san-component $(COMPONENT_SERVICES) -- tests/run/programs --asan --jobs 1 --timeout 900 san-component $(COMPONENT_TESTS) || rc=1; \

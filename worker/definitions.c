@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bpmflow/catalogue.h"
+#include "bpmflow/suggest.h"
 #include "worker/process.h"
 
 static const bf_metric_def_t def_graphs = {
@@ -101,6 +102,63 @@ static void count(bf_worker_t *worker, bf_status_t status)
     bf_catalogue_each_refused(worker->catalogue, count_refused, worker);
 }
 
+/* --- names in definitions that nothing stands behind: said when they are loaded, not
+ *     when the first command fails --- */
+
+#define NAMES_MAX 256
+
+static const char *nearest(const bf_plugins_t *plugins, bf_plugin_kind_t kind,
+                           const char *name)
+{
+    const char *names[NAMES_MAX];
+    size_t count = 0;
+    while (count < NAMES_MAX && (names[count] = bf_plugins_name(plugins, kind, count))) {
+        count++;
+    }
+    return bf_suggest_nearest(name, strlen(name), names, count);
+}
+
+static void check_code(const bf_worker_t *worker, const bf_node_t *node,
+                       const bf_code_ref_t *code)
+{
+    if (code->kind != BF_CODE_COMPONENT ||
+        bf_plugins_has(worker->plugins, BF_PLUGIN_COMPONENT, code->name)) {
+        return;
+    }
+    const char *near = nearest(worker->plugins, BF_PLUGIN_COMPONENT, code->name);
+    const bf_log_field_t fields[] = {BF_LOG_STR("file", node->graph->file),
+                                     BF_LOG_INT("line", node->line),
+                                     BF_LOG_STR("node", node->id)};
+    bf_log_write(worker->log, BF_LOG_WARNING, fields, 3,
+                 "definition: there is no component '%s'%s%s%s; commands that come to it "
+                 "are rejected until a library in `components` has it",
+                 code->name, near ? "; did you mean '" : "", near ? near : "",
+                 near ? "'?" : "");
+}
+
+static void check_names(void *arg, const bf_graph_t *graph)
+{
+    const bf_worker_t *worker = arg;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const bf_node_t *node = &graph->nodes[i];
+        check_code(worker, node, &node->task);
+        check_code(worker, node, &node->when);
+        for (uint32_t j = 0; j < node->link_count; j++) {
+            check_code(worker, node, &node->links[j]->when);
+        }
+    }
+    if (*graph->driver &&
+        !bf_plugins_has(worker->plugins, BF_PLUGIN_DRIVER, graph->driver)) {
+        const char *near = nearest(worker->plugins, BF_PLUGIN_DRIVER, graph->driver);
+        const bf_log_field_t fields[] = {BF_LOG_STR("file", graph->file)};
+        bf_log_write(worker->log, BF_LOG_WARNING, fields, 1,
+                     "definition: there is no driver '%s'%s%s%s; commands of graph '%s' "
+                     "are rejected until a library in `components` has it",
+                     graph->driver, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : "", graph->id);
+    }
+}
+
 static bf_status_t load(bf_worker_t *worker, const bf_text_list_t *paths)
 {
     bf_err_t err = BF_ERR_INIT;
@@ -124,6 +182,7 @@ static bf_status_t load(bf_worker_t *worker, const bf_text_list_t *paths)
                                          BF_LOG_INT("unchanged", report.unchanged),
                                          BF_LOG_INT("refused", report.refused),
                                          BF_LOG_INT("kept", report.kept)};
+        bf_catalogue_each(worker->catalogue, check_names, worker);
         bf_log_write(worker->log, BF_LOG_INFO, fields, 7, "definitions are loaded");
     }
     return rc;

@@ -41,7 +41,7 @@ bool bf_prepare_worker(bf_worker_t *worker)
         bf_log_write(worker->log, BF_LOG_ERROR, NULL, 0, "%s", err.text);
         return false;
     }
-    return bf_definitions_start(worker);
+    return bf_plugins_start(worker) && bf_definitions_start(worker);
 }
 
 static bool write_address(const bf_worker_t *worker, const char *path)
@@ -148,6 +148,7 @@ void bf_prepare_undo(bf_worker_t *worker)
     bf_embedded_broker_free(worker->broker);
     bf_catalogue_free(worker->catalogue);
     bf_definitions_fini(worker);
+    bf_plugins_stop(worker);
     bf_metrics_free(worker->metrics);
     bf_properties_fini(&worker->consumer_properties);
     bf_properties_fini(&worker->producer_properties);

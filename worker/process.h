@@ -27,6 +27,13 @@ void bf_prepare_undo(bf_worker_t *worker);
 /** SIGHUP: definitions, and the settings that may change. */
 void bf_reload(bf_worker_t *worker, const bf_options_t *options);
 
+/* --- plugins.c --- */
+
+/** Load the libraries of `components`; says what is wrong. false: do not start. */
+bool bf_plugins_start(bf_worker_t *worker);
+/** After the shards are gone. */
+void bf_plugins_stop(bf_worker_t *worker);
+
 /* --- definitions.c --- */
 
 /** The first load; says what is wrong. false: the worker must not start (a path cannot be

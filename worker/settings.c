@@ -20,7 +20,6 @@ static const char *const choices_tls[] = {"disabled", "required", "verify-ca",
                                           "verify-full", NULL};
 static const char *const choices_first_start[] = {"beginning", "end", NULL};
 static const char *const choices_on_gap[] = {"stop", "skip", NULL};
-static const char *const choices_controller[] = {"actor", "block", "not-block", NULL};
 static const char *const choices_level[] = {"error", "warning", "info", "debug", NULL};
 static const char *const choices_format[] = {"text", "json", NULL};
 
@@ -160,12 +159,15 @@ static const bf_setting_t table[] = {
     {BOOL(limits.require_key_match, "true",
          "Reject commands whose record key is not their instance ID.")},
 
+    {LIST(components, "",
+         "Shared objects with components, drivers and controllers (bpmflow/component.h). A name with a slash is a path; one without is looked for where the system looks for libraries.")},
+
     {LIST(graphs.paths, "",
          "Files, or folders whose *.yml, *.yaml and *.json files are loaded."), .reloadable = true},
     {BOOL(graphs.strict, "false",
          "Do not start when a definition has mistakes. Otherwise only that file is left out; it is named in the log and in the metric bpmflow_definition_refused.")},
-    {CHOICE(graphs.controller, "actor", choices_controller,
-           "Which nodes are tasks. actor: those with an actor; block: every activity; not-block: none.")},
+    {TEXT(graphs.controller, "actor",
+         "Which nodes are tasks, and whose. actor: those with an actor; block: every activity; not-block: none; any other name: a controller of a library in components.")},
     {LIST(graphs.actor_keys, "actor",
          "Names in a node's meta that the actor controller compares with the command's context.")},
 
@@ -189,6 +191,17 @@ const bf_setting_t *bf_settings_table(size_t *ret_count)
 {
     *ret_count = TABLE_COUNT;
     return table;
+}
+
+bf_controller_kind_t bf_settings_controller(const bf_settings_t *settings)
+{
+    static const char *const names[] = {"actor", "block", "not-block"};
+    size_t i = 0;
+    while (i < sizeof(names) / sizeof(names[0]) &&
+           strcmp(settings->graphs.controller, names[i]) != 0) {
+        i++;
+    }
+    return (bf_controller_kind_t)i;
 }
 
 const bf_setting_t *bf_settings_find(const char *name, bf_err_t *err)

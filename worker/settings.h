@@ -28,7 +28,8 @@ typedef enum { BF_ON_GAP_STOP, BF_ON_GAP_SKIP } bf_on_gap_t;
 typedef enum {
     BF_CONTROLLER_ACTOR,
     BF_CONTROLLER_BLOCK,
-    BF_CONTROLLER_NOT_BLOCK
+    BF_CONTROLLER_NOT_BLOCK,
+    BF_CONTROLLER_LIBRARY /* any other name: of a library in `components` */
 } bf_controller_kind_t;
 
 /* Integers are int64_t, choices too; texts are never NULL ("" = not set). */
@@ -103,10 +104,11 @@ typedef struct bf_settings {
         bool allow_force;
         bool require_key_match;
     } limits;
+    bf_text_list_t components;
     struct {
         bf_text_list_t paths;
         bool strict;
-        int64_t controller; /* bf_controller_kind_t */
+        char *controller;
         bf_text_list_t actor_keys;
     } graphs;
     struct {
@@ -129,7 +131,7 @@ typedef enum {
 } bf_setting_type_t;
 
 typedef struct bf_setting {
-    const char *name; /* "group.name" */
+    const char *name; /* "group.name", or "name" outside of all groups */
     bf_setting_type_t type;
     size_t offset;    /* in bf_settings_t */
     const char *unit; /* INT; "" = a number */
@@ -162,6 +164,9 @@ bf_status_t bf_settings_set(bf_settings_t *settings, const char *name, const cha
 bf_status_t bf_settings_set_list(bf_settings_t *settings, const bf_setting_t *setting,
                                  const char *const *items, size_t count,
                                  bf_err_t *err) BF_MUST_USE;
+
+/** What graphs.controller names. */
+bf_controller_kind_t bf_settings_controller(const bf_settings_t *settings);
 
 /** NULL and err (with the nearest name) when there is none. */
 const bf_setting_t *bf_settings_find(const char *name, bf_err_t *err);

@@ -135,7 +135,8 @@ static void read_setting(reader_t *reader, const char *group,
     char text[BF_ERR_TEXT_MAX];
     char number[BF_NUM_TEXT_MAX];
     bf_err_t err = BF_ERR_INIT;
-    (void)snprintf(name, sizeof(name), "%s.%s", group, config_setting_name(node));
+    (void)snprintf(name, sizeof(name), "%s%s%s", group, group[0] ? "." : "",
+                   config_setting_name(node));
     const bf_setting_t *setting = bf_settings_find(name, &err);
     if (!setting) {
         problem(reader, line, err.text);
@@ -187,6 +188,10 @@ static void read_group(reader_t *reader, const config_setting_t *group)
     const char *names[GROUPS_MAX];
     char text[BF_ERR_TEXT_MAX];
     size_t count = group_names(buffer, names);
+    if (!config_setting_is_group(group) && bf_settings_find(name, NULL)) {
+        read_setting(reader, "", group); /* one outside of all groups */
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         if (strcmp(names[i], name) != 0) {
             continue;

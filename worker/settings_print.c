@@ -101,6 +101,14 @@ void bf_settings_print(bf_str_t *str)
     for (size_t i = 0; i < count; i++) {
         const bf_setting_t *setting = &table[i];
         size_t group = strcspn(setting->name, ".");
+        if (setting->name[group] == '\0') { /* outside of all groups */
+            bf_str_putc(str, '\n');
+            put_help(str, "# ", setting);
+            bf_str_printf(str, "%s = ", setting->name);
+            put_value(str, setting);
+            bf_str_puts(str, ";\n");
+            continue;
+        }
         if (i == 0 || !same_group(setting->name, table[i - 1].name)) {
             bf_str_printf(str, "\n%.*s: {\n", (int)group, setting->name);
         } else {

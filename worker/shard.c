@@ -202,9 +202,12 @@ static void *run(void *arg)
     return NULL;
 }
 
-static bf_controller_t *make_controller(const bf_settings_t *settings)
+static bf_controller_t *make_controller(const bf_shard_t *shard)
 {
-    switch ((bf_controller_kind_t)settings->graphs.controller) {
+    const bf_settings_t *settings = shard->settings;
+    switch (bf_settings_controller(settings)) {
+    case BF_CONTROLLER_LIBRARY:
+        return bf_plugin_set_controller(shard->plugins, settings->graphs.controller);
     case BF_CONTROLLER_BLOCK:
         return bf_block_controller_new();
     case BF_CONTROLLER_NOT_BLOCK:
@@ -220,9 +223,17 @@ static bf_status_t make_engine(bf_shard_t *shard, bf_err_t *err)
 {
     const bf_settings_t *settings = shard->settings;
     shard->engine = bf_engine_new();
-    shard->controller = make_controller(settings);
-    if (!shard->engine || !shard->controller) {
+    if (!shard->engine) {
         return bf_err_nomem(err, "engine");
+    }
+    bf_status_t rc =
+        bf_plugin_set_open(shard->worker->plugins, shard->engine, &shard->plugins, err);
+    if (rc != BF_OK) {
+        return rc;
+    }
+    shard->controller = make_controller(shard);
+    if (!shard->controller) {
+        return bf_err_nomem(err, "controller");
     }
     shard->executor = bf_executor_new(shard->engine, shard->controller, /* repo= */ NULL);
     if (!shard->executor) {
@@ -302,6 +313,7 @@ void bf_shard_free(bf_shard_t *shard)
     bf_batch_pool_free(shard->pool);
     bf_executor_free(shard->executor);
     bf_controller_free(shard->controller);
+    bf_plugin_set_close(shard->plugins);
     bf_engine_free(shard->engine);
     bf_cache_free(shard->cache);
     bf_str_fini(&shard->scratch);

@@ -128,6 +128,7 @@ struct bf_shard {
     bf_cache_t *cache;
     bf_engine_t *engine;
     bf_driver_t *driver;
+    bf_plugin_set_t *plugins;
     bf_controller_t *controller;
     bf_executor_t *executor;
     bf_command_env_t env;

@@ -18,6 +18,7 @@
 #include "bpmflow/id.h"
 #include "bpmflow/log.h"
 #include "bpmflow/metrics.h"
+#include "bpmflow/plugin.h"
 #include "worker/properties.h"
 #include "worker/settings.h"
 
@@ -38,6 +39,9 @@ typedef struct bf_worker {
     bf_metrics_t *metrics;        /* threadsafe */
     bf_catalogue_t *catalogue;    /* threadsafe */
     bf_definitions_t definitions; /* main only */
+    bf_plugins_t *plugins;        /* read only once the shards run */
+    void **objects;               /* main only: shared objects of the plugins */
+    size_t object_count;
     bf_embedded_broker_t *broker; /* NULL: a real Kafka */
     bf_properties_t consumer_properties;
     bf_properties_t producer_properties;

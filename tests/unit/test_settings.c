@@ -66,13 +66,37 @@ Test(settings, table__every_entry_has_help_and_a_default_within_its_range)
     size_t count;
     const bf_setting_t *table = bf_settings_table(&count);
     for (size_t i = 0; i < count; i++) {
-        cr_assert(strchr(table[i].name, '.'), "%s", table[i].name);
+        cr_assert(strchr(table[i].name, '.') || !strcmp(table[i].name, "components"),
+                  "%s", table[i].name);
         cr_assert_gt(strlen(table[i].help), 10, "%s", table[i].name);
         for (size_t j = 0; j < i; j++) {
             cr_assert_str_neq(table[i].name, table[j].name);
             cr_assert_neq(table[i].offset, table[j].offset, "%s", table[i].name);
         }
     }
+}
+
+Test(settings, read_file__one_setting_stands_outside_of_all_groups)
+{
+    cr_assert_eq(read_text("components = [\"libpay.so\", \"./libb.so\"];\n"), BF_OK, "%s",
+                 bf_str_peek(&problems));
+    cr_assert_eq(settings.components.count, 2);
+    cr_assert_str_eq(settings.components.items[0], "libpay.so");
+    cr_assert_eq(read_text("components = (\"a.so\");"), BF_OK, "%s",
+                 bf_str_peek(&problems));
+    cr_assert_eq(settings.components.count, 1);
+    assert_problem("components = 5;", "components is a number; it must be a list");
+    assert_problem("componets = (\"a.so\");", "there is no group 'componets'");
+}
+
+Test(settings, controller__is_one_of_ours_or_of_a_library)
+{
+    cr_assert_eq(bf_settings_controller(&settings), BF_CONTROLLER_ACTOR);
+    cr_assert_eq(bf_settings_set(&settings, "graphs.controller", "not-block", &err),
+                 BF_OK);
+    cr_assert_eq(bf_settings_controller(&settings), BF_CONTROLLER_NOT_BLOCK);
+    cr_assert_eq(bf_settings_set(&settings, "graphs.controller", "shifts", &err), BF_OK);
+    cr_assert_eq(bf_settings_controller(&settings), BF_CONTROLLER_LIBRARY);
 }
 
 Test(settings, read_file__takes_every_type)

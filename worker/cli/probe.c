@@ -25,12 +25,13 @@ static bf_controller_t *make_controller(const bf_settings_t *settings)
     static const char *const keys[] = {"actor"};
     if (!settings)
         return bf_actor_controller_new(keys, 1);
-    switch ((bf_controller_kind_t)settings->graphs.controller) {
+    switch (bf_settings_controller(settings)) {
     case BF_CONTROLLER_BLOCK:
         return bf_block_controller_new();
     case BF_CONTROLLER_NOT_BLOCK:
         return bf_not_block_controller_new();
     case BF_CONTROLLER_ACTOR:
+    case BF_CONTROLLER_LIBRARY: /* see bf_probe_new() */
         break;
     }
     return bf_actor_controller_new((const char *const *)settings->graphs.actor_keys.items,
@@ -62,6 +63,12 @@ bf_status_t bf_probe_new(const bf_cli_t *cli, bf_probe_t **ret, bf_err_t *err)
     }
     if (count == 0)
         return BF_OK;
+    if (settings && bf_settings_controller(settings) == BF_CONTROLLER_LIBRARY) {
+        bf_cli_note("graphs.controller = \"%s\" comes from a library, which is not loaded "
+                    "here: what is stored is shown, not what may come next",
+                    settings->graphs.controller);
+        return BF_OK;
+    }
     bf_probe_t *probe = calloc(1, sizeof *probe);
     if (!probe)
         return bf_err_nomem(err, "definitions");
