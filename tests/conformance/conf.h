@@ -126,6 +126,10 @@ bf_value_t conf_string(conf_t *conf, const char *text);
 /** A value as JSON; NULL = "absent". */
 const char *conf_json(conf_t *conf, const bf_value_t *value);
 
+/** Number of items / members; 0 when it is absent or of another type. */
+uint32_t conf_items(const bf_value_t *list);
+uint32_t conf_members(const bf_value_t *map);
+
 /** Members of `map` whose names are not in `known` (NULL-terminated) fail the case:
  *  nothing in a scenario is overlooked. `where` stands in the message. */
 void conf_check_members(conf_case_t *c, const char *where, const bf_value_t *map,

@@ -19,7 +19,7 @@ static bool is_part_of_text(const bf_value_t *expect, const bf_value_t *came)
 
 static bool is_part_of_map(const bf_value_t *expect, const bf_value_t *came)
 {
-    for (uint32_t i = 0; i < expect->len; i++) {
+    for (uint32_t i = 0; i < conf_members(expect); i++) {
         const bf_member_t *m = &expect->as.members[i];
         const bf_value_t *value = bf_value_get(came, m->name, m->name_len);
         if (bf_value_is_null(&m->value) ? !bf_value_is_null(value)
@@ -114,7 +114,7 @@ void conf_compare(conf_case_t *c, const char *where, const bf_value_t *expect,
                   const bf_value_t *came, bool unordered, conf_map_t *ret_different)
 {
     static const char *const never_expected[] = {"error", "load_error"};
-    for (uint32_t i = 0; expect && i < expect->len; i++) {
+    for (uint32_t i = 0; i < conf_members(expect); i++) {
         const bf_member_t *m = &expect->as.members[i];
         const bf_value_t *value = bf_value_get_str(came, m->name);
         if (is_compared(m->name) &&
@@ -137,7 +137,7 @@ const bf_value_t *conf_merged(conf_t *conf, const bf_value_t *expect,
     conf_map_init(conf, &map);
     const bf_value_t *const both[] = {expect, decided};
     for (size_t k = 0; k < 2; k++) {
-        for (uint32_t i = 0; both[k] && i < both[k]->len; i++) {
+        for (uint32_t i = 0; i < conf_members(both[k]); i++) {
             conf_map_put(&map, both[k]->as.members[i].name,
                          &both[k]->as.members[i].value);
         }

@@ -86,7 +86,7 @@ static void preset_trace(engine_case_t *e, const bf_value_t *run)
     if (clear && clear->as.boolean) {
         bf_context_trace_clear(e->ctx);
     }
-    for (uint32_t i = 0; preset && i < preset->len; i++) {
+    for (uint32_t i = 0; i < conf_members(preset); i++) {
         const bf_member_t *m = &preset->as.members[i];
         const char *node = m->value.type == BF_VALUE_STRING ? m->value.as.string : NULL;
         if (bf_context_trace_set(e->ctx, m->name, node) != BF_OK) {
@@ -105,7 +105,7 @@ static bf_value_t last_nodes(engine_case_t *e)
     conf_map_t map;
     conf_map_init(e->c->conf, &map);
     const bf_value_t *graphs = bf_value_get_str(e->flow.scenario, "graphs");
-    for (uint32_t i = 0; graphs && i < graphs->len; i++) {
+    for (uint32_t i = 0; i < conf_items(graphs); i++) {
         const char *id = bf_value_get_cstr(&graphs->as.items[i], "id");
         const char *node = id ? bf_context_last_node(e->ctx, id) : NULL;
         if (node) {
@@ -234,7 +234,7 @@ static void run_all(engine_case_t *e, const bf_value_t *scenario)
     const bf_value_t *decided = bf_value_get_str(c->decision, "runs");
     conf_map_t all;
     conf_map_init(c->conf, &all);
-    for (uint32_t i = 0; i < runs->len; i++) {
+    for (uint32_t i = 0; i < conf_items(runs); i++) {
         const bf_value_t *run = &runs->as.items[i];
         const char *number = conf_text(c->conf, "%u", i + 1);
         const char *where = conf_text(c->conf, "run %s", number);

@@ -65,7 +65,7 @@ static bf_status_t handle_task(bf_driver_t *driver, bf_exchanger_t *ex,
     bool skip = false;
     const bf_value_t *hooks =
         bf_value_get_str(bf_value_get_str(flow->scenario, "hooks"), "before_task");
-    for (uint32_t i = 0; hooks && i < hooks->len; i++) {
+    for (uint32_t i = 0; i < conf_items(hooks); i++) {
         bf_status_t rc = before_task(flow, &hooks->as.items[i], ex, node, &skip, err);
         if (rc != BF_OK) {
             return rc;
@@ -278,7 +278,7 @@ static void read_component(component_t *self, const bf_value_t *spec)
 static void add_components(conf_flow_t *flow)
 {
     const bf_value_t *map = bf_value_get_str(flow->scenario, "components");
-    for (uint32_t i = 0; map && i < map->len; i++) {
+    for (uint32_t i = 0; i < conf_members(map); i++) {
         component_t *self = bf_arena_calloc(&flow->conf->arena, 1, sizeof(*self));
         if (!self) {
             conf_die_nomem();
@@ -331,7 +331,7 @@ void conf_flow_open(conf_flow_t *flow, conf_case_t *c, const bf_value_t *scenari
     add_interceptors(flow);
     add_components(flow);
     const bf_value_t *graphs = bf_value_get_str(scenario, "graphs");
-    for (uint32_t i = 0; graphs && i < graphs->len; i++) {
+    for (uint32_t i = 0; i < conf_items(graphs); i++) {
         (void)conf_flow_load(flow, &graphs->as.items[i]);
     }
 }
@@ -366,7 +366,7 @@ bf_value_t conf_take_vars(conf_t *conf, bf_context_t *ctx, const bf_value_t *exp
 {
     conf_map_t map;
     conf_map_init(conf, &map);
-    for (uint32_t i = 0; expected && i < expected->len; i++) {
+    for (uint32_t i = 0; i < conf_members(expected); i++) {
         const bf_member_t *m = &expected->as.members[i];
         const bf_value_t *value = bf_context_get(ctx, m->name, m->name_len);
         bf_value_t copy = bf_value_null();

@@ -174,7 +174,11 @@ static const bf_value_t *describe(conf_t *conf, const bf_graph_t *graph)
 static void compare_node(conf_case_t *c, uint32_t index, const bf_value_t *expected,
                          const bf_value_t *came)
 {
-    for (uint32_t i = 0; i < expected->len; i++) {
+    if (expected->type != BF_VALUE_MAP) {
+        conf_fail(c, "nodes[%u]: is a %s, expected an object", index,
+                  bf_value_type_name(expected->type));
+    }
+    for (uint32_t i = 0; i < conf_members(expected); i++) {
         const bf_member_t *m = &expected->as.members[i];
         const bf_value_t *other = bf_value_get_str(came, m->name);
         if (!other || !bf_value_equal(&m->value, other)) {
@@ -188,7 +192,7 @@ static void compare_nodes(conf_case_t *c, const bf_value_t *expected,
                           const bf_value_t *came)
 {
     if (expected->type != BF_VALUE_LIST || expected->len != came->len) {
-        conf_fail(c, "nodes: expected %u, got %u", expected->len, came->len);
+        conf_fail(c, "nodes: expected %u, got %u", conf_items(expected), came->len);
         return;
     }
     for (uint32_t i = 0; i < expected->len; i++) {
@@ -312,7 +316,7 @@ static void compare_reload(conf_case_t *c, const bf_value_t *expect,
 
 static void compare(conf_case_t *c, const bf_value_t *expect, const bf_value_t *came)
 {
-    for (uint32_t i = 0; i < expect->len; i++) {
+    for (uint32_t i = 0; i < conf_members(expect); i++) {
         const bf_member_t *m = &expect->as.members[i];
         if (strcmp(m->name, "to_map_after_reload") != 0) {
             compare_member(c, m, came);

@@ -122,3 +122,13 @@ const char *conf_json(conf_t *conf, const bf_value_t *value)
     bf_str_fini(&str);
     return text;
 }
+
+uint32_t conf_items(const bf_value_t *list)
+{
+    return list && list->type == BF_VALUE_LIST ? list->len : 0;
+}
+
+uint32_t conf_members(const bf_value_t *map)
+{
+    return map && map->type == BF_VALUE_MAP ? map->len : 0;
+}

@@ -397,7 +397,7 @@ static void run_steps(workflow_case_t *w, const bf_value_t *scenario)
     conf_map_t came;
     conf_map_init(c->conf, &all);
     conf_map_init(c->conf, &came);
-    for (uint32_t i = 0; i < steps->len; i++) {
+    for (uint32_t i = 0; i < conf_items(steps); i++) {
         const bf_value_t *step = &steps->as.items[i];
         const char *number = conf_text(c->conf, "%u", i + 1);
         const char *op = bf_value_get_cstr(step, "op");
