@@ -179,8 +179,10 @@ static bf_status_t handle_duplicate(bf_shard_t *shard, bf_batch_t *batch,
 {
     for (;;) {
         size_t found = 0;
+        int64_t begin = bf_clock_mono_ns();
         bf_err_clear(err);
         bf_status_t rc = bf_batch_find_earlier(shard, batch, &found, err);
+        bf_metric_observe(shard->metrics.load_ns, bf_clock_mono_ns() - begin);
         if (rc == BF_OK) {
             /* None: somebody else's row is in the way; load what is there now. */
             attempt->conflicts += found == 0;

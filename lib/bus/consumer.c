@@ -19,6 +19,7 @@
 #include "topic_id.h"
 
 #define SESSION_TIMEOUT_MS 10000
+#define HEARTBEAT_MS       500LL
 
 struct bf_consumer {
     bf_bus_context_t context;
@@ -148,17 +149,23 @@ static bf_status_t make_handle(bf_consumer_t *consumer,
                                const bf_consumer_options_t *options, bf_err_t *err)
 {
     char session[32];
-    (void)snprintf(session, sizeof(session), "%lld",
-                   (long long)(options->session_timeout_ms ? options->session_timeout_ms
-                                                           : SESSION_TIMEOUT_MS));
-    bf_property_t all[DEFAULT_COUNT + 2];
+    char heartbeat[32];
+    long long session_ms =
+        options->session_timeout_ms ? options->session_timeout_ms : SESSION_TIMEOUT_MS;
+    (void)snprintf(session, sizeof(session), "%lld", session_ms);
+    /* A member hears of a rebalance with its next heartbeat: the eager protocol stands
+     * still that long, and so does every partition of the group. */
+    (void)snprintf(heartbeat, sizeof(heartbeat), "%lld",
+                   session_ms > HEARTBEAT_MS * 4 ? HEARTBEAT_MS : session_ms / 4);
+    bf_property_t all[DEFAULT_COUNT + 3];
     memcpy(all, defaults, sizeof(defaults));
     all[DEFAULT_COUNT] = (bf_property_t){"group.id", options->group};
     all[DEFAULT_COUNT + 1] = (bf_property_t){"session.timeout.ms", session};
+    all[DEFAULT_COUNT + 2] = (bf_property_t){"heartbeat.interval.ms", heartbeat};
     bf_bus_setup_t setup = {.context = &consumer->context,
                             .client_id = options->client_id,
                             .defaults = all,
-                            .default_count = DEFAULT_COUNT + 2,
+                            .default_count = DEFAULT_COUNT + 3,
                             .properties = options->properties,
                             .property_count = options->property_count,
                             .configure = configure};

@@ -182,9 +182,13 @@ static bool write_list_texts(bf_store_t *store)
 {
     bf_arena_t *arena = &store->texts;
     const char *repository = store->tables.repository;
+    /* Indexes and the order of joins are given: while a table grows fast the server's
+     * statistics are old, and it would read all rows instead of a hundred. */
     store->load_instances = (bf_list_stmt_t){
         .what = "loading instances",
-        .head = bf_arena_printf(arena, "SELECT %s FROM %s WHERE instant_id IN (",
+        .head = bf_arena_printf(arena,
+                                "SELECT %s FROM %s FORCE INDEX (uniq_instantId) "
+                                "WHERE instant_id IN (",
                                 instance_columns, repository),
         .item = "?",
         .sep = ",",
@@ -194,7 +198,8 @@ static bool write_list_texts(bf_store_t *store)
         .what = "revisions of instances",
         .head = bf_arena_printf(arena,
                                 "SELECT instant_id, rev, prev_rev, updater, update_time "
-                                "FROM %s WHERE instant_id IN (",
+                                "FROM %s FORCE INDEX (uniq_instantId) WHERE instant_id "
+                                "IN (",
                                 repository),
         .item = "?",
         .sep = ",",
@@ -203,11 +208,11 @@ static bool write_list_texts(bf_store_t *store)
     };
     store->find_outcomes = (bf_list_stmt_t){
         .what = "first outcomes of commands",
-        .head = "SELECT t.topic, c.partition_no, c.command_offset, c.instant_id, "
-                "c.command_id, c.command, c.code, c.first_seq, c.last_seq, c.reply, "
-                "c.reply_topic, c.traceparent, c.tracestate, c.create_time "
-                "FROM bpm_flow_command c JOIN bpm_flow_topic t ON t.topic_no = "
-                "c.topic_no WHERE ",
+        .head = "SELECT STRAIGHT_JOIN t.topic, c.partition_no, c.command_offset, "
+                "c.instant_id, c.command_id, c.command, c.code, c.first_seq, c.last_seq, "
+                "c.reply, c.reply_topic, c.traceparent, c.tracestate, c.create_time "
+                "FROM bpm_flow_command c FORCE INDEX (uniq_command) JOIN bpm_flow_topic "
+                "t ON t.topic_no = c.topic_no WHERE ",
         .item = "(c.instant_id = ? AND c.command_id = ?)",
         .sep = " OR ",
         .tail = "",
