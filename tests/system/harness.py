@@ -316,6 +316,7 @@ class Test:
             "BPMFLOW_REPLY_TOPIC": self.topics["replies"],
             "BPMFLOW_EVENT_TOPIC": self.topics["events"],
             "BPMFLOW_DEAD_LETTER_TOPIC": self.topics["dead-letters"],
+            "BPMFLOW_GROUP": self.tag,
             "BPMFLOW_DB_HOST": self.database.host,
             "BPMFLOW_DB_PORT": self.database.port,
             "BPMFLOW_DB_USER": self.database.user,
