@@ -42,6 +42,7 @@ symbol-check: $(LIB_A) $(LIB_SO) ## Every global name of the libraries starts wi
 
 text-check: ## Banned functions, file length, SPDX lines
 	@tests/lint/text
+	@tests/lint/links
 
 settings-check: all ## README and sample configuration agree with the worker's settings
 	@[ ! -x $(BUILD)/bin/bpmflow-worker ] || tests/lint/settings $(BUILD)/bin/bpmflow-worker
