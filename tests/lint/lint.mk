@@ -2,6 +2,9 @@
 
 CLANG_FORMAT ?= clang-format
 CPPCHECK ?= cppcheck
+# The analyzer's limit for each function: deep enough to find what is near, and three times
+# as fast as clang's default of 225000.
+TIDY_NODES ?= 30000
 
 .PHONY: lint format format-check tidy cppcheck layer-check header-check symbol-check text-check \
         settings-check settings-doc
@@ -15,8 +18,8 @@ format-check: ## Fail where a C file is not formatted
 
 lint: header-check layer-check text-check symbol-check settings-check cppcheck tidy ## All checks of the source text
 
-tidy: $(BUILD)/lint/flags ## clang-tidy, two files at a time, remembering clean ones
-	@tests/lint/tidy build/lint/tidy $< $(if $(FILES),$(FILES),$(filter-out tests/canary/%,$(ALL_C)))
+tidy: $(BUILD)/lint/flags ## clang-tidy, two files at a time, remembering clean ones (TIDY_NODES=225000: deeper)
+	@TIDY_NODES=$(TIDY_NODES) tests/lint/tidy build/lint/tidy $< $(if $(FILES),$(FILES),$(filter-out tests/canary/%,$(ALL_C)))
 
 $(BUILD)/lint/flags: FORCE
 	@mkdir -p $(@D)
