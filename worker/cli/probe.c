@@ -64,9 +64,10 @@ bf_status_t bf_probe_new(const bf_cli_t *cli, bf_probe_t **ret, bf_err_t *err)
     if (count == 0)
         return BF_OK;
     if (settings && bf_settings_controller(settings) == BF_CONTROLLER_LIBRARY) {
-        bf_cli_note("graphs.controller = \"%s\" comes from a library, which is not loaded "
-                    "here: what is stored is shown, not what may come next",
-                    settings->graphs.controller);
+        bf_cli_note(
+            "graphs.controller = \"%s\" comes from a library, which is not loaded "
+            "here: what is stored is shown, not what may come next",
+            settings->graphs.controller);
         return BF_OK;
     }
     bf_probe_t *probe = calloc(1, sizeof *probe);
