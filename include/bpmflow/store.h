@@ -31,7 +31,8 @@ typedef struct bf_store_options {
 bf_status_t bf_store_open(const bf_store_options_t *options, bf_store_t **ret,
                           bf_err_t *err) BF_MUST_USE;
 void bf_store_close(bf_store_t *store);
-/** Drop the connection and make a new one (statements are prepared again). */
+/** Drop the connection and make a new one (statements are prepared again).
+ *  BF_E_STORE_LOST also from a server that is read-only: nothing could be committed. */
 bf_status_t bf_store_reconnect(bf_store_t *store, bf_err_t *err) BF_MUST_USE;
 bf_db_t *bf_store_db(bf_store_t *store);
 

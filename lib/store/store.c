@@ -302,11 +302,26 @@ static void use_connection(bf_bulk_t *bulk, bf_store_t *store)
     bulk->max_bytes = quarter < MAX_STATEMENT_BYTES ? quarter : MAX_STATEMENT_BYTES;
 }
 
-bf_status_t bf_store_reconnect(bf_store_t *store, bf_err_t *err)
+static void disconnect(bf_store_t *store)
 {
     drop_statements(store);
     bf_db_close(store->db);
     store->db = NULL;
+}
+
+/* A server that answers and takes no writes (a primary that became a replica) is as good
+ * as none.  Whatever else is wrong comes up at the first statement that needs it. */
+static bf_status_t check_writable(bf_store_t *store, bf_err_t *err)
+{
+    bf_err_t why = BF_ERR_INIT;
+    bf_status_t status = bf_db_execute(
+        store->db, "UPDATE bpm_flow_offset SET epoch = epoch WHERE 1 = 0", &why);
+    return status == BF_E_STORE_LOST ? bf_err_set(err, status, "%s", why.text) : BF_OK;
+}
+
+static bf_status_t connect_again(bf_store_t *store, bf_err_t *err)
+{
+    disconnect(store);
     bf_status_t status = bf_db_connect(&store->options, &store->db, err);
     if (status != BF_OK) {
         return status;
@@ -317,6 +332,19 @@ bf_status_t bf_store_reconnect(bf_store_t *store, bf_err_t *err)
     use_connection(&store->insert_history, store);
     use_connection(&store->insert_commands, store);
     return BF_OK;
+}
+
+bf_status_t bf_store_reconnect(bf_store_t *store, bf_err_t *err)
+{
+    bf_status_t status = connect_again(store, err);
+    if (status != BF_OK) {
+        return status;
+    }
+    status = check_writable(store, err);
+    if (status != BF_OK) {
+        disconnect(store);
+    }
+    return status;
 }
 
 bf_status_t bf_store_open(const bf_store_options_t *options, bf_store_t **ret,
@@ -343,7 +371,7 @@ bf_status_t bf_store_open(const bf_store_options_t *options, bf_store_t **ret,
         status = bf_err_nomem(err, "opening the store");
         goto out;
     }
-    status = bf_store_reconnect(store, err);
+    status = connect_again(store, err);
     if (status == BF_OK) {
         status = bf_migrate_check(store->db, &store->tables, err);
     }

@@ -158,6 +158,44 @@ Test(store_lost, commit__on_a_cut_connection_is_lost_and_a_new_one_goes_on)
     end_with_proxy(&rows, proxy);
 }
 
+/* After a fail-over the address may lead to a server that is read-only now. */
+Test(store_lost, reconnect__a_server_that_is_read_only_is_none)
+{
+    rows_t rows;
+    char sql[160];
+    rows_begin(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    /* somebody who may not write in spite of it, as a worker should be */
+    (void)snprintf(sql, sizeof(sql), "CREATE USER plain_%s IDENTIFIED BY 'plain'",
+                   rows.db.name);
+    test_db_sql(&rows.db, sql);
+    (void)snprintf(sql, sizeof(sql), "GRANT ALL ON %s.* TO plain_%s", rows.db.name,
+                   rows.db.name);
+    test_db_sql(&rows.db, sql);
+    char user[96];
+    (void)snprintf(user, sizeof(user), "plain_%s", rows.db.name);
+    bf_store_options_t options = {.db = rows.db.options};
+    options.db.user = user;
+    options.db.password = "plain";
+    bf_store_close(rows.store);
+    cr_assert_eq(bf_store_open(&options, &rows.store, &rows.err), BF_OK, "%s",
+                 rows.err.text);
+    test_db_sql(&rows.db, "SET GLOBAL read_only = 1");
+    bf_status_t commit = rows_commit(&rows, &inst, 1);
+    bf_status_t reconnect = bf_store_reconnect(rows.store, &rows.err);
+    test_db_sql(&rows.db, "SET GLOBAL read_only = 0");
+    cr_assert_eq(commit, BF_E_STORE_LOST);
+    cr_assert_eq(reconnect, BF_E_STORE_LOST);
+    cr_assert_not_null(strstr(rows.err.text, "read-only"), "%s", rows.err.text);
+    bf_err_clear(&rows.err);
+    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
+    (void)snprintf(sql, sizeof(sql), "DROP USER plain_%s", rows.db.name);
+    test_db_sql(&rows.db, sql);
+    bf_instance_free(inst);
+    rows_end(&rows);
+}
+
 /* In the middle of the transaction: it is undone by the server. */
 Test(store_lost, commit__cut_between_its_statements_leaves_nothing)
 {

@@ -41,6 +41,15 @@ def longest_gap(times, begin, end):
     return longest, over
 
 
+def first_after(arrivals, ms):
+    """Seconds until there were replies from each partition."""
+    firsts = []
+    for times in arrivals.values():
+        i = bisect.bisect_left(times, ms)
+        firsts.append(times[i] - ms if i < len(times) else 10**6)
+    return max(firsts, default=0) / 1000
+
+
 def stalls(arrivals, faults, end_ms):
     """For each fault: the longest gap of the partitions that its target had, of all
     partitions, and whether another fault came before it was over."""

@@ -7,6 +7,7 @@ import glob
 import heapq
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -215,6 +216,9 @@ class World:
         os.environ["STACK_DIR"] = str(self.folder / "stack")
         ports = [(harness.free_port(), harness.free_port()) for _ in range(self.options.slots)]
         os.environ["KAFKA_PROXIED"] = " ".join(f"{a}:{b}" for a, b in ports)
+        # Its own copy: the build may go on meanwhile.
+        shutil.copytree(harness.BUILD / "bin", self.folder / "build" / "bin")
+        harness.BUILD = self.folder / "build"
         stack = harness.Stack()
         self.test = harness.Test("soak", self.folder, stack)
         self.say("starting Kafka and MariaDB")
@@ -265,6 +269,7 @@ class World:
             try:
                 action()
                 self.test.stack.up(name)
+                self.say(f"{name} is up again")
             except Exception as failure:  # pylint: disable=broad-except
                 self.problem("service", f"{name}: {failure}")
             finally:
