@@ -115,7 +115,8 @@ kafka_up()
     for try in 1 2 3; do
         kafka_start_once && return 0
         stop_process kafka 5
-        rm -f "$dir/port" "$dir/controller-port"
+        # once more where clients expect it, then at another port
+        [ "$try" -lt 2 ] || rm -f "$dir/port" "$dir/controller-port"
         warn "stack: kafka did not come up (try $try of 3)"
     done
     show_log "$dir/log"

@@ -47,7 +47,8 @@ mariadb_up()
             return 0
         fi
         stop_process mariadb 10
-        rm -f "$dir/port"
+        # once more where clients expect it, then at another port
+        [ "$try" -lt 2 ] || rm -f "$dir/port"
         warn "stack: mariadb did not come up (try $try of 3)"
     done
     show_log "$dir/log"

@@ -269,6 +269,7 @@ class World:
             try:
                 action()
                 self.test.stack.up(name)
+                self.follow(name)
                 self.say(f"{name} is up again")
             except Exception as failure:  # pylint: disable=broad-except
                 self.problem("service", f"{name}: {failure}")
@@ -276,6 +277,13 @@ class World:
                 self.service_busy[name] = False
         self.in_background(work)
         return True
+
+    def follow(self, name):
+        """A service that came up at another port is followed by the gates."""
+        self.test.stack.need(name)
+        if name == "mariadb":
+            for slot in self.slots:
+                slot.database.target = int(self.test.stack.env["BF_MARIADB_PORT"])
 
     def pause_here(self, seconds):
         """In a background thread: wait, but not longer than the faults last."""
