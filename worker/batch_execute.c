@@ -201,6 +201,14 @@ static bf_status_t add_messages(builder_t *builder, const bf_item_t *item, bf_er
             return bf_err_nomem(err, "an event");
         }
         builder->message_count++;
+        if (item->history[i].action != BF_ACTION_DISPATCH) {
+            continue;
+        }
+        if (bf_codec_make_job(arena, &item->history[i], &trace,
+                              &builder->messages[builder->message_count]) != BF_OK) {
+            return bf_err_nomem(err, "a job");
+        }
+        builder->message_count++;
     }
     if (!item->reply.data) {
         return BF_OK;
@@ -275,7 +283,7 @@ static bf_status_t builder_init(builder_t *builder, bf_shard_t *shard, bf_batch_
     builder->rows = bf_arena_alloc(arena, (items + 1) * sizeof(*builder->rows));
     builder->history = bf_arena_alloc(arena, (history + 1) * sizeof(*builder->history));
     builder->messages =
-        bf_arena_alloc(arena, (items + history + 1) * sizeof(*builder->messages));
+        bf_arena_alloc(arena, (items + 2 * history + 1) * sizeof(*builder->messages));
     builder->instances = bf_arena_alloc(arena, (bf_map_count(batch->instances) + 1) *
                                                    sizeof(bf_instance_t *));
     if (!builder->rows || !builder->history || !builder->messages ||

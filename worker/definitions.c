@@ -136,11 +136,36 @@ static void check_code(const bf_worker_t *worker, const bf_node_t *node,
                  near ? "'?" : "");
 }
 
+static void check_topic(const bf_worker_t *worker, const bf_node_t *node)
+{
+    const bf_text_list_t *topics = &worker->settings.jobs.topics;
+    const char *topic = node->task.name;
+    if (node->task.kind != BF_CODE_TOPIC) {
+        return;
+    }
+    for (size_t i = 0; i < topics->count; i++) {
+        if (!strcmp(topics->items[i], topic)) {
+            return;
+        }
+    }
+    const char *near = bf_suggest_nearest(
+        topic, strlen(topic), (const char *const *)topics->items, topics->count);
+    const bf_log_field_t fields[] = {BF_LOG_STR("file", node->graph->file),
+                                     BF_LOG_INT("line", node->line),
+                                     BF_LOG_STR("node", node->id)};
+    bf_log_write(worker->log, BF_LOG_WARNING, fields, 3,
+                 "definition: topic '%s' is not in jobs.topics%s%s%s; commands that come "
+                 "to the node are rejected",
+                 topic, near ? "; did you mean '" : "", near ? near : "",
+                 near ? "'?" : "");
+}
+
 static void check_names(void *arg, const bf_graph_t *graph)
 {
     const bf_worker_t *worker = arg;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const bf_node_t *node = &graph->nodes[i];
+        check_topic(worker, node);
         check_code(worker, node, &node->task);
         check_code(worker, node, &node->when);
         for (uint32_t j = 0; j < node->link_count; j++) {

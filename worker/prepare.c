@@ -67,14 +67,18 @@ bool bf_prepare_broker(bf_worker_t *worker)
     if (!settings->kafka.embedded) {
         return true;
     }
-    const char *topics[3 + 256] = {settings->kafka.commands_topic, settings->events.topic,
-                                   settings->dead_letters.topic};
+    const char *topics[4 + 2 * 256] = {settings->kafka.commands_topic,
+                                       settings->events.topic,
+                                       settings->dead_letters.topic};
     size_t count = 3;
     if (settings->replies.enabled) {
         topics[count++] = settings->replies.topic;
     }
     for (size_t i = 0; i < settings->replies.allowed.count && count < 259; i++) {
         topics[count++] = settings->replies.allowed.items[i];
+    }
+    for (size_t i = 0; i < settings->jobs.topics.count && i < 256; i++) {
+        topics[count++] = settings->jobs.topics.items[i];
     }
     bf_status_t rc = bf_embedded_broker_new(&worker->broker, &err);
     for (size_t i = 0; i < count && rc == BF_OK; i++) {

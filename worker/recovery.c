@@ -149,6 +149,15 @@ static bf_status_t add_events(recovery_t *recovery, const bf_command_row_t *row,
             return bf_err_nomem(err, "an event");
         }
         chunk->count++;
+        if (history[i].action != BF_ACTION_DISPATCH) {
+            continue;
+        }
+        slot = chunk_slot(chunk);
+        if (!slot ||
+            bf_codec_make_job(&chunk->arena, &history[i], &trace, slot) != BF_OK) {
+            return bf_err_nomem(err, "a job");
+        }
+        chunk->count++;
     }
     return BF_OK;
 }

@@ -96,7 +96,7 @@ static bf_status_t open_consumer(bf_shard_t *shard, bf_err_t *err)
 static bf_status_t open_publisher(bf_shard_t *shard, bf_err_t *err)
 {
     const bf_settings_t *settings = shard->settings;
-    const char *topics[2 + 1 + 256];
+    const char *topics[2 + 1 + 2 * 256];
     size_t topic_count = 0;
     topics[topic_count++] = settings->events.topic;
     topics[topic_count++] = settings->dead_letters.topic;
@@ -105,6 +105,9 @@ static bf_status_t open_publisher(bf_shard_t *shard, bf_err_t *err)
     }
     for (size_t i = 0; i < settings->replies.allowed.count && i < 256; i++) {
         topics[topic_count++] = settings->replies.allowed.items[i];
+    }
+    for (size_t i = 0; i < settings->jobs.topics.count && i < 256; i++) {
+        topics[topic_count++] = settings->jobs.topics.items[i];
     }
     const bf_publisher_options_t options = {
         .brokers = bf_worker_brokers(shard->worker),

@@ -85,6 +85,9 @@ static const bf_setting_t table[] = {
     {TEXT(dead_letters.topic, "bpmflow.dead-letters",
          "Topic of the records that are no commands. It must exist.")},
 
+    {LIST(jobs.topics, "",
+         "Topics that a definition may hand work to (task: \"@kafka:topic\"). They must exist.")},
+
     {TEXT(mysql.host, "127.0.0.1",
          "Host of MySQL or MariaDB.")},
     {INT(mysql.port, "3306", 1, 65535, "",

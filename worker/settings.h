@@ -62,6 +62,9 @@ typedef struct bf_settings {
         char *topic;
     } dead_letters;
     struct {
+        bf_text_list_t topics;
+    } jobs;
+    struct {
         char *host;
         int64_t port;
         char *socket;

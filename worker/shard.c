@@ -240,6 +240,9 @@ static bf_status_t make_engine(bf_shard_t *shard, bf_err_t *err)
         return bf_err_nomem(err, "executor");
     }
     bf_executor_set_max_steps(shard->executor, settings->limits.max_steps);
+    bf_executor_set_topics(shard->executor,
+                           (const char *const *)settings->jobs.topics.items,
+                           settings->jobs.topics.count);
     shard->env = (bf_command_env_t){
         .executor = shard->executor,
         .allow_force = settings->limits.allow_force,

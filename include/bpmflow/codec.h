@@ -128,6 +128,10 @@ void bf_codec_write_reply(bf_str_t *str, const bf_command_t *command,
 bf_status_t bf_codec_mark_duplicate(const char *reply, size_t len, bf_str_t *ret,
                                     bf_err_t *err) BF_MUST_USE;
 
+/** Job JSON for a history row with action DISPATCH: what a service needs, and the command
+ *  that it sends back, whose ID is the same for each answer to the job (`job-<seq>`). */
+void bf_codec_write_job(bf_str_t *str, const bf_history_t *row);
+
 /** Event JSON for a history row. */
 void bf_codec_write_event(bf_str_t *str, const bf_history_t *row);
 
@@ -178,6 +182,10 @@ typedef struct bf_reply {
  */
 bf_status_t bf_codec_make_reply(bf_arena_t *arena, const bf_reply_t *reply,
                                 bf_message_t *ret, bf_err_t *err) BF_MUST_USE;
+/** For a row with action DISPATCH, beside its event: to the topic that the row names;
+ *  nothing is borrowed; ce_id `<instance>/<seq>`, ce_type `bpmflow.job`. */
+bf_status_t bf_codec_make_job(bf_arena_t *arena, const bf_history_t *row,
+                              const bf_trace_t *trace, bf_message_t *ret) BF_MUST_USE;
 bf_status_t bf_codec_make_event(bf_arena_t *arena, const char *topic,
                                 const bf_history_t *row, const bf_trace_t *trace,
                                 bf_message_t *ret) BF_MUST_USE;

@@ -53,6 +53,8 @@ typedef struct bf_command {
     int64_t form_id;
     bool has_expected_revision;
     int64_t expected_revision;
+    bool has_job; /* of a job: the submit is about no other one */
+    int64_t job;
     bool force;              /* unguarded submit, only where commands.allow_force is on */
     const char *reply_to;    /* NULL = the default topic */
     const char *traceparent; /* NULL = none */

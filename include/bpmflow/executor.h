@@ -45,8 +45,14 @@ bf_guard_t bf_executor_guard(const bf_executor_t *executor);
 void bf_executor_set_max_steps(bf_executor_t *executor, int64_t max_steps);
 void bf_executor_set_thread_safe(bf_executor_t *executor, bool thread_safe);
 
-/* A receiver of the history rows of a submit (the seed's TaskRecorder). Called before the
- * repository is told of the change, so that it can write both in one transaction. */
+/** Topics that `@kafka:topic` may name; a node with another one fails (BF_E_COMPONENT).
+ *  Borrowed. @param topics NULL = any */
+void bf_executor_set_topics(bf_executor_t *executor, const char *const *topics,
+                            size_t count);
+
+/* A receiver of the history rows of a submit (the seed's TaskRecorder), and of those with
+ * which work is handed to a service (BF_ACTION_DISPATCH), also by a claim. Called before
+ * the repository is told of the change, so that it can write both in one transaction. */
 typedef bf_status_t (*bf_recorder_fn)(void *arg, const bf_history_t *row, bf_err_t *err);
 void bf_executor_set_recorder(bf_executor_t *executor, bf_recorder_fn recorder,
                               void *arg);
@@ -97,6 +103,9 @@ typedef struct bf_submit {
     bool has_form_id;
     int64_t form_id;
     const char *command_id; /* for the history row; may be NULL */
+    /* A service that answers a job: seq of the row that dispatched it. Refused
+     * (NOT_WAITING) when the node waits for another one by now. 0 = not asked. */
+    int64_t job;
 } bf_submit_t;
 
 /** Apply an action (rules 123-151). History rows go to the recorder. */
@@ -157,6 +166,22 @@ bf_status_t bf_executor_find_in(bf_executor_t *executor, const bf_scope_t *scope
 bf_status_t bf_executor_find_next_in(bf_executor_t *executor, const bf_scope_t *scope,
                                      const bf_task_t **ret, size_t *ret_count,
                                      bf_err_t *err) BF_MUST_USE;
+
+/**
+ * Nodes whose task is `@kafka:topic` wait for a service: a walk that comes to one makes
+ * it WAITING once.  The rows of those that the last start, claim or submit has dispatched
+ * and that still wait: action DISPATCH, source = the node, target = the topic (type
+ * BF_DISPATCH_TYPE), message = the meta of the node as JSON, status WAITING.  Everything
+ * that a job record is made of is in the row.
+ *
+ * @param step   who, when and which command; source and action are filled in here
+ * @param ret    rows in the scope's arena; their numbers are taken from the instance and
+ *               kept with the node
+ * @return BF_OK; BF_E_LIMIT: the meta of a node is over BF_DISPATCH_META_MAX; BF_E_NOMEM
+ */
+bf_status_t bf_executor_dispatch_rows(bf_executor_t *executor, const bf_scope_t *scope,
+                                      const bf_history_step_t *step, bf_history_t **ret,
+                                      size_t *ret_count, bf_err_t *err) BF_MUST_USE;
 
 /* What a submit led to; in scope->arena. */
 typedef struct bf_submit_result {

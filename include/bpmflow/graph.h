@@ -42,6 +42,7 @@ typedef enum {
     BF_CODE_NONE,      /* empty: nothing to do; a condition: true */
     BF_CODE_COMPONENT, /* @name      -> name  */
     BF_CODE_GRAPH,     /* #graph     -> name  (tasks only) */
+    BF_CODE_TOPIC,     /* @kafka:topic -> name  (tasks of activities only) */
     BF_CODE_SCRIPT,    /* script of a task    -> script */
     BF_CODE_EXPRESSION /* condition           -> expr   */
 } bf_code_kind_t;
@@ -49,7 +50,7 @@ typedef enum {
 typedef struct bf_code_ref {
     bf_code_kind_t kind;
     const char *text;      /* as written, trimmed; NULL when NONE */
-    const char *name;      /* COMPONENT, GRAPH: without @ or # */
+    const char *name;      /* COMPONENT, GRAPH, TOPIC: without @, # or @kafka: */
     const bf_expr_t *expr; /* EXPRESSION */
     /* SCRIPT. `$a.b` is taken from the graph's meta; NULL when nothing is there: running
      * it is the error "Graph meta not found: a.b", with name = "a.b". */

@@ -37,6 +37,9 @@ typedef struct bf_history {
     int64_t create_time_ms;
 } bf_history_t;
 
+#define BF_DISPATCH_TYPE     "topic"         /* target of a row with action DISPATCH */
+#define BF_DISPATCH_META_MAX ((size_t)60000) /* bytes; the column of messages is TEXT */
+
 /* What is the same in all rows of one step. */
 typedef struct bf_history_step {
     const bf_graph_t *graph; /* root graph of the instance */
@@ -62,5 +65,13 @@ bf_status_t bf_history_build(bf_instance_t *inst, const bf_history_step_t *step,
                              const bf_task_t *targets, size_t target_count,
                              bf_arena_t *arena, bf_history_t **ret,
                              bf_err_t *err) BF_MUST_USE;
+
+/**
+ * The row of a node that is handed to a service; see bf_executor_dispatch_rows().
+ * @return BF_OK, BF_E_LIMIT, BF_E_NOMEM
+ */
+bf_status_t bf_history_build_dispatch(bf_instance_t *inst, const bf_history_step_t *step,
+                                      bf_arena_t *arena, bf_history_t *ret,
+                                      bf_err_t *err) BF_MUST_USE;
 
 #endif /* BF_HISTORY_H */

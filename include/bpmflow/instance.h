@@ -8,7 +8,8 @@
  * States are kept under "graph:node" (first visit of a walk), "graph:node#2", ... (later
  * visits), as integers (rule 95, 96); beside a state the links that an exclusive or
  * inclusive node chose.  In the states column: {"leave:gate":1002, ...} and, for chosen
- * links, a reserved member "#routes": {"leave:gate":["hr"]}.
+ * links, a reserved member "#routes": {"leave:gate":["hr"]}.  A node that was handed to a
+ * service keeps the number of its job there: {"leave:pay":["2"]}.
  *
  * Memory:   an instance in use is open; one that idles in a cache can be packed into one
  * small block (bf_instance_pack()) and is opened again before its next use.  Only the

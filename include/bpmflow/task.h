@@ -26,7 +26,9 @@ typedef enum {
     X(FORWARD, "forward", 1020, BF_TASK_COMPLETED)                                       \
     X(FORWARD_JUMP, "forward_jump", 1021, BF_TASK_COMPLETED)                             \
     X(TERMINATE, "terminate", 1030, BF_TASK_TERMINATED)                                  \
-    X(RESTART, "restart", 1040, BF_TASK_UNKNOWN)
+    X(RESTART, "restart", 1040, BF_TASK_UNKNOWN)                                         \
+    /* only in rows and events: the work of a node was handed to a service */            \
+    X(DISPATCH, "dispatch", 1050, BF_TASK_WAITING)
 
 typedef enum {
 #define X(name, text, code, state) BF_ACTION_##name = code,
@@ -40,6 +42,8 @@ const char *bf_task_state_name(bf_task_state_t state);
 bf_action_t bf_action_of_code(int64_t code);
 bf_action_t bf_action_of_name(const char *name);
 const char *bf_action_name(bf_action_t action);
+/** True for those that somebody may ask for: not UNKNOWN, not DISPATCH. */
+bool bf_action_is_askable(bf_action_t action);
 bf_task_state_t bf_action_target_state(bf_action_t action);
 
 /** A task as claim and find return it: a node in a state. Pure data. */

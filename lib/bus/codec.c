@@ -18,7 +18,7 @@
 static const char *const members[] = {
     "command_id",        "command", "instance_id", "graph_id", "node_id", "action",
     "target_id",         "actor",   "context",     "vars",     "message", "form_id",
-    "expected_revision", "force",   "reply_to",
+    "expected_revision", "force",   "reply_to",    "job",
 };
 
 #define MEMBER_COUNT (sizeof(members) / sizeof(members[0]))
@@ -270,12 +270,12 @@ static bf_status_t take_action(decoder_t *dec)
     } else if (value) {
         return wrong_type(dec, "action", "a name (\"forward\") or a code (1020)", value);
     }
-    if (action == BF_ACTION_UNKNOWN && value && value->type == BF_VALUE_STRING) {
+    if (!bf_action_is_askable(action) && value && value->type == BF_VALUE_STRING) {
         return refuse(
             dec, BF_CODE_UNKNOWN_ACTION,
             unknown_name(dec, "action", value, names, sizeof(names) / sizeof(names[0])));
     }
-    if (action == BF_ACTION_UNKNOWN && value) {
+    if (!bf_action_is_askable(action) && value) {
         bf_err_set(
             dec->err, BF_E_INVALID,
             "there is no action %lld; there are: back 1010, back_jump 1011, forward "
@@ -343,6 +343,7 @@ static bf_status_t take_members(decoder_t *dec)
     rc = rc == BF_OK ? take_integer(dec, "expected_revision", &c->has_expected_revision,
                                     &c->expected_revision)
                      : rc;
+    rc = rc == BF_OK ? take_integer(dec, "job", &c->has_job, &c->job) : rc;
     rc = rc == BF_OK ? take_force(dec) : rc;
     return rc == BF_OK ? check_required(dec) : rc;
 }

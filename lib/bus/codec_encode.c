@@ -70,6 +70,9 @@ static void write_task(bf_str_t *str, const bf_outcome_task_t *task)
     } else {
         bf_str_puts(str, "{}");
     }
+    if (node->task.kind == BF_CODE_TOPIC) { /* a service works on it */
+        write_member(str, ",\"topic\":", node->task.name);
+    }
     bf_str_putc(str, '}');
 }
 
@@ -143,16 +146,68 @@ static void write_node(bf_str_t *str, const char *name, const bf_history_node_t 
     bf_str_putc(str, '}');
 }
 
-static void write_event_head(bf_str_t *str, const bf_history_t *row)
+static void write_row_id(bf_str_t *str, const char *name, const bf_history_t *row)
 {
     bf_str_t id;
     bf_str_init(&id, 0);
     bf_str_puts(&id, row->instance_id);
     bf_str_putc(&id, '/');
     bf_str_put_i64(&id, row->seq);
-    write_member(str, "{\"event_id\":", bf_str_peek(&id));
+    write_member(str, name, bf_str_peek(&id));
     str->failed = str->failed || bf_str_failed(&id);
     bf_str_fini(&id);
+}
+
+static void write_json(bf_str_t *str, const char *name, const char *data, size_t len)
+{
+    bf_str_puts(str, name);
+    if (data && len) {
+        bf_str_append(str, data, len);
+    } else {
+        bf_str_puts(str, "{}");
+    }
+}
+
+static void write_answer(bf_str_t *str, const bf_history_t *row)
+{
+    bf_str_puts(str, ",\"command\":{\"command_id\":\"job-");
+    bf_str_put_i64(str, row->seq);
+    write_member(str, "\",\"command\":", bf_verb_name(BF_VERB_SUBMIT));
+    write_member(str, ",\"instance_id\":", row->instance_id);
+    write_member(str, ",\"graph_id\":", row->graph_id);
+    write_member(str, ",\"node_id\":", row->source.code);
+    bf_str_puts(str, ",\"job\":");
+    bf_str_put_i64(str, row->seq);
+    write_member(str, ",\"action\":", bf_action_name(BF_ACTION_FORWARD));
+    if (row->assignee) {
+        write_member(str, ",\"actor\":", row->assignee);
+    }
+    bf_str_puts(str, "}");
+}
+
+void bf_codec_write_job(bf_str_t *str, const bf_history_t *row)
+{
+    char time[BF_TIME_TEXT_MAX];
+    write_row_id(str, "{\"job_id\":", row);
+    write_member(str, ",\"instance_id\":", row->instance_id);
+    write_member(str, ",\"graph_id\":", row->graph_id);
+    bf_str_puts(str, ",\"graph_version\":");
+    bf_str_put_i64(str, row->graph_version);
+    write_member(str, ",\"node_id\":", row->source.code);
+    write_member(str, ",\"task_id\":", row->task_id);
+    write_member(str, ",\"title\":", row->source.name);
+    write_json(str, ",\"meta\":", row->message, row->message ? strlen(row->message) : 0);
+    write_json(str, ",\"variables\":", row->variables.data, row->variables.len);
+    write_member(str, ",\"caused_by\":", row->command_id);
+    bf_clock_format_rfc3339(row->create_time_ms, time);
+    write_member(str, ",\"create_time\":", time);
+    write_answer(str, row);
+    bf_str_putc(str, '}');
+}
+
+static void write_event_head(bf_str_t *str, const bf_history_t *row)
+{
+    write_row_id(str, "{\"event_id\":", row);
     write_member(str, ",\"instance_id\":", row->instance_id);
     bf_str_puts(str, ",\"seq\":");
     bf_str_put_i64(str, row->seq);

@@ -159,16 +159,17 @@ bf_status_t bf_codec_make_reply(bf_arena_t *arena, const bf_reply_t *reply,
     return BF_OK;
 }
 
-bf_status_t bf_codec_make_event(bf_arena_t *arena, const char *topic,
-                                const bf_history_t *row, const bf_trace_t *trace,
-                                bf_message_t *ret)
+/* The two messages that a row makes differ in topic, type and value. */
+static bf_status_t make_of_row(bf_arena_t *arena, const char *topic, const char *type,
+                               const bf_history_t *row, const bf_trace_t *trace,
+                               bf_message_t *ret)
 {
     const char *key = bf_arena_strdup(arena, row->instance_id);
     attributes_t attributes = {
         .id = bf_arena_printf(arena, "%s/%" PRId32, row->instance_id, row->seq),
         .source = make_source(arena, "/bpmflow/", row->graph_id ? row->graph_id : ""),
         .subject = key,
-        .type = bf_arena_printf(arena, "bpmflow.task.%s", bf_action_name(row->action)),
+        .type = type,
         .time_ms = row->create_time_ms,
         .trace = trace ? *trace : (bf_trace_t){NULL, NULL}};
     bf_message_t message = {
@@ -176,14 +177,47 @@ bf_status_t bf_codec_make_event(bf_arena_t *arena, const char *topic,
     if (make_headers(arena, &attributes, &message) != BF_OK) {
         return BF_E_NOMEM;
     }
+    *ret = message;
+    return BF_OK;
+}
+
+static bf_status_t set_value(bf_arena_t *arena,
+                             void (*write)(bf_str_t *str, const bf_history_t *row),
+                             const bf_history_t *row, bf_message_t *message)
+{
     bf_str_t str;
     bf_str_init(&str, 0);
-    bf_codec_write_event(&str, row);
-    message.value_len = str.len;
-    message.value =
+    write(&str, row);
+    message->value_len = str.len;
+    message->value =
         bf_str_failed(&str) ? NULL : bf_arena_strndup(arena, bf_str_peek(&str), str.len);
     bf_str_fini(&str);
-    if (!message.value) {
+    return message->value ? BF_OK : BF_E_NOMEM;
+}
+
+bf_status_t bf_codec_make_event(bf_arena_t *arena, const char *topic,
+                                const bf_history_t *row, const bf_trace_t *trace,
+                                bf_message_t *ret)
+{
+    const char *type =
+        bf_arena_printf(arena, "bpmflow.task.%s", bf_action_name(row->action));
+    bf_message_t message;
+    if (make_of_row(arena, topic, type, row, trace, &message) != BF_OK ||
+        set_value(arena, bf_codec_write_event, row, &message) != BF_OK) {
+        return BF_E_NOMEM;
+    }
+    *ret = message;
+    return BF_OK;
+}
+
+bf_status_t bf_codec_make_job(bf_arena_t *arena, const bf_history_t *row,
+                              const bf_trace_t *trace, bf_message_t *ret)
+{
+    bf_message_t message;
+    const char *topic = bf_arena_strdup(arena, row->target.code);
+    if (!topic ||
+        make_of_row(arena, topic, "bpmflow.job", row, trace, &message) != BF_OK ||
+        set_value(arena, bf_codec_write_job, row, &message) != BF_OK) {
         return BF_E_NOMEM;
     }
     *ret = message;

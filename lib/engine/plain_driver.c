@@ -96,6 +96,7 @@ bf_status_t bf_plain_test(bf_exchanger_t *ex, const bf_code_ref_t *code, bool *r
     }
     case BF_CODE_GRAPH:
     case BF_CODE_SCRIPT:
+    case BF_CODE_TOPIC:
         break;
     }
     return bf_err_set(err, BF_E_EXPRESSION, "'%s' is not a condition", code->text);
@@ -143,6 +144,11 @@ bf_status_t bf_plain_run_task(bf_exchanger_t *ex, const bf_node_t *node, bf_err_
         return bf_exchanger_call(ex, node->task.name, err);
     case BF_CODE_SCRIPT:
         return run_script(ex, node, err);
+    case BF_CODE_TOPIC:
+        return bf_err_set(err, BF_E_COMPONENT,
+                          "'%s' hands work to a service, and nobody waits for it here: "
+                          "it needs an executor",
+                          node->task.text);
     case BF_CODE_EXPRESSION:
         break;
     }

@@ -200,6 +200,11 @@ static void check_node(bf_loader_t *ld, const bf_node_t *node)
                         "`when` of this %s node is not looked at; put it on a link",
                         bf_node_type_name(node->type));
     }
+    if (node->task.kind == BF_CODE_TOPIC && node->type != BF_NODE_ACTIVITY) {
+        bf_load_error(ld, line_of(node), node->id,
+                      "only an activity hands its work to a service; put %s into one",
+                      node->task.text);
+    }
     check_links(ld, node);
     check_actor(ld, node);
     check_loop(ld, node);

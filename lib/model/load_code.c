@@ -84,6 +84,38 @@ static void meta_script(bf_loader_t *ld, uint32_t line, const char *node,
     parse_script(ld, text->as.string, line, node, ret->text, ret);
 }
 
+#define TOPIC_PREFIX   "@kafka:"
+#define TOPIC_NAME_MAX 249
+
+/* `@kafka:topic`: the work of the node is handed to a service. */
+static void topic_task(bf_loader_t *ld, bool is_task, uint32_t line, const char *node,
+                       bf_code_ref_t *ret)
+{
+    const char *name = ret->text + sizeof(TOPIC_PREFIX) - 1;
+    size_t len = strlen(name);
+    if (!is_task) {
+        bf_load_error(
+            ld, line, node,
+            "%s hands work to a service and is no condition; ask for a variable "
+            "that the service has set",
+            ret->text);
+        return;
+    }
+    bool dots = !strcmp(name, ".") || !strcmp(name, "..");
+    if (!len || len > TOPIC_NAME_MAX || dots ||
+        strspn(name,
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+            len) {
+        bf_load_error(ld, line, node,
+                      "'%s' is no name of a topic: 1 to %d letters, digits, dots, "
+                      "underscores and dashes",
+                      name, TOPIC_NAME_MAX);
+        return;
+    }
+    ret->kind = BF_CODE_TOPIC;
+    ret->name = name;
+}
+
 void bf_load_code(bf_loader_t *ld, const bf_doc_t *doc, bool is_task, const char *node,
                   bf_code_ref_t *ret)
 {
@@ -112,7 +144,9 @@ void bf_load_code(bf_loader_t *ld, const bf_doc_t *doc, bool is_task, const char
     /* `${x}` is a placeholder, `$x` a script from the meta. */
     bool from_meta = is_task && first == '$' && ret->text[1] != '{';
     ret->name = reference || from_meta ? ret->text + 1 : NULL;
-    if (reference && !ret->name[0]) {
+    if (!strncmp(ret->text, TOPIC_PREFIX, sizeof(TOPIC_PREFIX) - 1)) {
+        topic_task(ld, is_task, doc->line, node, ret);
+    } else if (reference && !ret->name[0]) {
         bf_load_error(ld, doc->line, node, "a name is missing behind %c", first);
     } else if (reference) {
         ret->kind = first == '@' ? BF_CODE_COMPONENT : BF_CODE_GRAPH;

@@ -134,7 +134,7 @@ static bool admit_verb(bf_run_t *run)
     if ((unsigned)command->verb >= BF_VERB_COUNT) {
         return bf_run_reject(run, BF_CODE_UNKNOWN_COMMAND, "there is no such command");
     }
-    if (is_submit(command) && command->action == BF_ACTION_UNKNOWN) {
+    if (is_submit(command) && !bf_action_is_askable(command->action)) {
         return bf_run_reject(
             run, BF_CODE_UNKNOWN_ACTION,
             "there is no such action; there are back 1010, back_jump 1011, "

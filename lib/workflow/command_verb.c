@@ -50,6 +50,39 @@ static void put_remark(bf_run_t *run, const bf_task_t *task)
     }
 }
 
+/* Behind the rows of the step: those of the work that was handed to services. */
+static bool put_dispatched(bf_run_t *run)
+{
+    const bf_command_t *command = run->command;
+    bf_history_step_t step = {.graph = run->scope.graph,
+                              .creator = command->actor,
+                              .command_id = command->command_id,
+                              .now_wall_ms = run->now_wall_ms};
+    bf_history_t *rows = NULL;
+    size_t count = 0;
+    bf_outcome_t *out = run->out;
+    bf_status_t rc = bf_executor_dispatch_rows(run->env->executor, &run->scope, &step,
+                                               &rows, &count, &run->err);
+    if (rc != BF_OK) {
+        return bf_run_fail(run, rc);
+    }
+    if (!count) {
+        return true;
+    }
+    bf_history_t *all =
+        bf_arena_calloc(run->scope.arena, out->history_count + count, sizeof(*all));
+    if (!all) {
+        return bf_run_fail(run, BF_E_NOMEM);
+    }
+    if (out->history_count) {
+        memcpy(all, out->history, out->history_count * sizeof(*all));
+    }
+    memcpy(all + out->history_count, rows, count * sizeof(*all));
+    out->history = all;
+    out->history_count += count;
+    return true;
+}
+
 /* --- start, claim, find --- */
 
 static bool run_start(bf_run_t *run)
@@ -58,7 +91,8 @@ static bool run_start(bf_run_t *run)
     size_t count = 0;
     bf_status_t rc =
         bf_executor_start_in(run->env->executor, &run->scope, &tasks, &count, &run->err);
-    return rc == BF_OK ? put_next_tasks(run, tasks, count) : bf_run_fail(run, rc);
+    return rc == BF_OK ? put_dispatched(run) && put_next_tasks(run, tasks, count)
+                       : bf_run_fail(run, rc);
 }
 
 static bool run_claim(bf_run_t *run)
@@ -70,7 +104,7 @@ static bool run_claim(bf_run_t *run)
         return bf_run_fail(run, rc);
     }
     put_remark(run, &task);
-    return put_task(run, &task);
+    return put_dispatched(run) && put_task(run, &task);
 }
 
 static bool run_find(bf_run_t *run)
@@ -161,7 +195,13 @@ static bool run_submit(bf_run_t *run)
         .has_form_id = command->has_form_id,
         .form_id = command->form_id,
         .command_id = command->command_id,
+        .job = command->has_job ? command->job : 0,
     };
+    if (command->has_job && command->job < 1) {
+        return bf_run_reject(run, BF_CODE_NOT_WAITING,
+                             "there is no job %lld; send back the number of the job",
+                             (long long)command->job);
+    }
     if (!submit.node) {
         return false;
     }
@@ -184,7 +224,8 @@ static bool run_submit(bf_run_t *run)
     bf_task_t source = {.node = result.source,
                         .state = bf_action_target_state(command->action),
                         .round = result.round};
-    return put_history(run, &source, &result) && put_task(run, &source) &&
+    return put_history(run, &source, &result) && put_dispatched(run) &&
+           put_task(run, &source) &&
            put_next_tasks(run, result.targets, result.target_count);
 }
 

@@ -209,6 +209,29 @@ static bf_status_t job_end(job_t *job, bf_status_t rc, bf_err_t *err)
     return rc;
 }
 
+/* Work that the operation has handed to services. Without a recorder nobody would hear of
+ * it; the node waits all the same. */
+static bf_status_t record_dispatched(const job_t *job, const char *command_id,
+                                     bf_err_t *err)
+{
+    bf_executor_t *executor = job->executor;
+    bf_history_step_t step = {.graph = job->scope.graph,
+                              .creator = text_of_caller(executor, job->scope.ctx),
+                              .command_id = command_id,
+                              .now_wall_ms = bf_clock_wall_ms()};
+    bf_history_t *rows = NULL;
+    size_t count = 0;
+    if (!executor->recorder) {
+        return BF_OK;
+    }
+    bf_status_t rc =
+        bf_executor_dispatch_rows(executor, &job->scope, &step, &rows, &count, err);
+    for (size_t i = 0; rc == BF_OK && i < count; i++) {
+        rc = executor->recorder(executor->recorder_arg, &rows[i], err);
+    }
+    return rc;
+}
+
 bf_status_t bf_executor_claim_task(bf_executor_t *executor, bf_graph_t *graph,
                                    bf_context_t *ctx, bf_task_t *ret, bf_err_t *err)
 {
@@ -217,6 +240,9 @@ bf_status_t bf_executor_claim_task(bf_executor_t *executor, bf_graph_t *graph,
     bf_task_t task = {0};
     if (rc == BF_OK) {
         rc = bf_executor_claim_in(executor, &job.scope, &task, err);
+    }
+    if (rc == BF_OK) {
+        rc = record_dispatched(&job, NULL, err);
     }
     rc = job_end(&job, rc, err);
     if (rc == BF_OK) {
@@ -281,8 +307,11 @@ static bf_status_t record_rows(const job_t *job, const bf_submit_t *submit,
                                const bf_submit_result_t *result, bf_err_t *err)
 {
     bf_executor_t *executor = job->executor;
-    if (!executor->recorder || !result->target_count) {
+    if (!executor->recorder) {
         return BF_OK;
+    }
+    if (!result->target_count) {
+        return record_dispatched(job, submit->command_id, err);
     }
     const char *caller = text_of_caller(executor, job->scope.ctx);
     const bf_value_t *named =
@@ -309,7 +338,7 @@ static bf_status_t record_rows(const job_t *job, const bf_submit_t *submit,
     for (size_t i = 0; rc == BF_OK && i < result->target_count; i++) {
         rc = executor->recorder(executor->recorder_arg, &rows[i], err);
     }
-    return rc;
+    return rc == BF_OK ? record_dispatched(job, submit->command_id, err) : rc;
 }
 
 static void set_command(const job_t *job, const bf_submit_t *submit)

@@ -5,6 +5,7 @@
  *     executor.c         set-up, the operations of the seed on a repository
  *     operation.c        claim, find, find_next, start on an instance
  *     workflow_driver.c  what happens at a node: states, tasks, routes
+ *     dispatch.c         work that is handed to services
  *     submit.c           guard, forward, terminate, restart
  *     submit_log.c       what led to what in a walk
  *     submit_back.c      back and jump back, on the log of a walk
@@ -27,8 +28,14 @@ struct bf_executor {
     int64_t max_steps;
     bf_recorder_fn recorder;
     void *recorder_arg;
-    bf_code_t code;     /* of the last refusal */
-    const char *remark; /* of the last claim or find */
+    bf_code_t code;            /* of the last refusal */
+    const char *remark;        /* of the last claim or find */
+    const char *const *topics; /* NULL = any */
+    size_t topic_count;
+    /* Dispatched by the last operation, in the arena of its scope. */
+    bf_task_t *dispatched;
+    size_t dispatched_count;
+    size_t dispatched_room;
     bool thread_safe;
     pthread_mutex_t lock; /* held by the operations of the seed when thread_safe */
     bf_arena_t arena;     /* temporaries of the operations of the seed */
@@ -70,7 +77,8 @@ typedef struct bf_flow {
     bf_found_t *found; /* all tasks, in the order of the walk */
     size_t found_count;
     size_t found_room;
-    bool ended; /* after the walk: nothing is pending */
+    bool has_job; /* something waits for a service */
+    bool ended;   /* after the walk: nothing is pending */
     bf_walk_log_t log;
 } bf_flow_t;
 
@@ -96,6 +104,22 @@ bf_status_t bf_flow_tasks(const bf_flow_t *flow, const bf_task_t **ret, size_t *
 const char *bf_flow_key(bf_arena_t *arena, const bf_node_t *node, uint32_t round);
 /** Does the flow pass the node by itself? */
 bool bf_flow_is_auto(bf_executor_t *executor, bf_context_t *ctx, const bf_node_t *node);
+/** May the caller submit it? A task that was handed to a service: whoever the controller
+ *  lets operate the node; anybody, when it is nobody's. */
+bool bf_flow_is_operable(bf_executor_t *executor, bf_context_t *ctx,
+                         const bf_node_t *node);
+
+/* --- dispatch.c --- */
+
+/** Forget what was dispatched: an operation begins. */
+void bf_dispatch_begin(bf_executor_t *executor);
+/** A node is handed to a service. BF_OK; BF_E_COMPONENT: its topic is not allowed;
+ *  BF_E_NOMEM. */
+bf_status_t bf_dispatch_add(bf_executor_t *executor, bf_arena_t *arena,
+                            const bf_task_t *task, bf_err_t *err) BF_MUST_USE;
+/** Number of the job that a node waits for; 0 = none. */
+int64_t bf_dispatch_job(const bf_scope_t *scope, const bf_node_t *node, uint32_t round);
+
 /** Running, or completed when the walk has ended. */
 void bf_flow_set_status(const bf_scope_t *scope, bool ended);
 

@@ -113,3 +113,42 @@ bf_status_t bf_history_build(bf_instance_t *inst, const bf_history_step_t *step,
     *ret = rows;
     return BF_OK;
 }
+
+/* Everything that the job is made of has to be in the row: it is published from there
+ * again after a crash, when the definition may be another one. */
+bf_status_t bf_history_build_dispatch(bf_instance_t *inst, const bf_history_step_t *step,
+                                      bf_arena_t *arena, bf_history_t *ret, bf_err_t *err)
+{
+    const bf_node_t *node = step->source->node;
+    bf_str_t meta;
+    bf_str_init(&meta, BF_DISPATCH_META_MAX);
+    if (node->meta.type == BF_VALUE_MAP) {
+        bf_json_write(&meta, &node->meta);
+    } else {
+        bf_str_puts(&meta, "{}");
+    }
+    if (meta.too_big) {
+        bf_str_fini(&meta);
+        return bf_err_set(err, BF_E_LIMIT,
+                          "node \"%s\" of graph \"%s\": its meta has more than %zu bytes "
+                          "and cannot be handed to a service; keep large data elsewhere",
+                          node->id, node->graph->id, BF_DISPATCH_META_MAX);
+    }
+    bf_history_step_t whole = *step;
+    bf_history_t *row = NULL;
+    whole.action = BF_ACTION_DISPATCH;
+    whole.message = bf_str_peek(&meta);
+    bf_status_t rc = bf_str_failed(&meta) ? bf_err_nomem(err, "history rows")
+                                          : bf_history_build(inst, &whole, step->source,
+                                                             1, arena, &row, err);
+    bf_str_fini(&meta);
+    if (rc != BF_OK) {
+        return rc;
+    }
+    bool failed = false;
+    row->target.code = copy_text(arena, node->task.name, &failed);
+    row->target.name = row->target.code;
+    row->target.type = BF_DISPATCH_TYPE;
+    *ret = *row;
+    return failed ? bf_err_nomem(err, "history rows") : BF_OK;
+}

@@ -26,6 +26,9 @@ static const char *remark_of(const bf_flow_t *flow)
     if (flow->ended) {
         return "the instance is completed";
     }
+    if (flow->has_job) {
+        return "a service has been given work and has not answered";
+    }
     return flow->found_count
                ? "nothing here is operable by the caller; others have open tasks"
                : "nothing is open; an automatic node or a join is waiting";
@@ -35,6 +38,7 @@ bf_status_t bf_executor_start_in(bf_executor_t *executor, const bf_scope_t *scop
                                  const bf_task_t **ret, size_t *ret_count, bf_err_t *err)
 {
     bf_flow_t flow;
+    bf_dispatch_begin(executor);
     bf_status_t rc = pin(scope, err);
     if (rc == BF_OK) {
         rc = bf_flow_walk(&flow, executor, scope, BF_INTENT_START, false, err);
@@ -50,6 +54,7 @@ bf_status_t bf_executor_claim_in(bf_executor_t *executor, const bf_scope_t *scop
                                  bf_task_t *ret, bf_err_t *err)
 {
     bf_flow_t flow;
+    bf_dispatch_begin(executor);
     bf_status_t rc = pin(scope, err);
     executor->remark = NULL;
     if (rc != BF_OK) {

@@ -114,7 +114,8 @@ static const bf_found_t *find_open(const bf_flow_t *flow, const bf_node_t *node,
 static const bf_found_t *find_any_of_caller(const bf_flow_t *flow)
 {
     for (size_t i = 0; i < flow->found_count; i++) {
-        if (flow->found[i].task.state == BF_TASK_WAITING) {
+        if (flow->found[i].task.state == BF_TASK_WAITING &&
+            flow->found[i].task.node->task.kind != BF_CODE_TOPIC) {
             return &flow->found[i];
         }
     }
@@ -125,6 +126,20 @@ static bool is_jump(const bf_step_t *step)
 {
     return step->submit->action == BF_ACTION_BACK_JUMP ||
            step->submit->action == BF_ACTION_FORWARD_JUMP;
+}
+
+/* The round of the node that waits for this job, and for no other one. */
+static const bf_found_t *find_job(const bf_step_t *step)
+{
+    for (size_t i = 0; i < step->flow.found_count; i++) {
+        const bf_found_t *found = &step->flow.found[i];
+        if (found->task.node == step->submit->node &&
+            bf_dispatch_job(step->scope, found->task.node, found->task.round) ==
+                step->submit->job) {
+            return found;
+        }
+    }
+    return NULL;
 }
 
 /* The task must be current and operable by the caller. */
@@ -141,9 +156,19 @@ static bf_status_t guard_strictly(bf_step_t *step, bf_err_t *err)
     bool any = is_jump(step) && !submit->target;
     const bf_found_t *found = any ? find_any_of_caller(&step->flow)
                                   : find_open(&step->flow, submit->node, submit->round);
+    if (submit->job) {
+        found = find_job(step);
+    }
     if (!found && any) {
         return bf_executor_refuse(step->executor, BF_CODE_NOT_OPERABLE, err,
                                   "no current task is operable by the caller");
+    }
+    if (!found && submit->job) {
+        return bf_executor_refuse(
+            step->executor, BF_CODE_NOT_WAITING, err,
+            "task \"%s\" of graph \"%s\" does not wait for job %lld "
+            "any more; drop its result",
+            submit->node->id, submit->node->graph->id, (long long)submit->job);
     }
     if (!found) {
         return bf_executor_refuse(step->executor, BF_CODE_NOT_WAITING, err,
@@ -205,8 +230,8 @@ bf_status_t bf_step_complete(bf_step_t *step, const bf_node_t *node, uint32_t ro
         bf_err_prefix(err, "Task handle failed: %s / %s: ", node->graph->id, node->id);
         return rc;
     }
-    if (node->type != BF_NODE_ACTIVITY) {
-        /* A gateway decides anew. */
+    if (node->type != BF_NODE_ACTIVITY || node->task.kind == BF_CODE_TOPIC) {
+        /* A gateway decides anew; a job is done. */
         rc = bf_step_remove_state(step, node, round, err);
     }
     return rc == BF_OK ? bf_step_put_state(step, node, round, BF_TASK_COMPLETED, err)
@@ -443,6 +468,7 @@ static bf_status_t apply(bf_step_t *step, bf_err_t *err)
     case BF_ACTION_RESTART:
         return restart(step, err);
     case BF_ACTION_UNKNOWN:
+    case BF_ACTION_DISPATCH:
         break;
     }
     return bf_executor_refuse(step->executor, BF_CODE_UNKNOWN_ACTION, err,
@@ -476,6 +502,7 @@ bf_status_t bf_executor_submit_in(bf_executor_t *executor, const bf_scope_t *sco
                       .visit = BF_LOG_NONE};
     *ret = (bf_submit_result_t){.source = submit->node};
     executor->code = BF_CODE_OK;
+    bf_dispatch_begin(executor);
     if (!*bf_instance_graph_id(scope->inst) &&
         bf_instance_pin_graph(scope->inst, scope->graph) != BF_OK) {
         return bf_err_nomem(err, "graph of an instance");
@@ -505,7 +532,7 @@ bf_status_t bf_executor_submit_if_waiting_in(bf_executor_t *executor,
                                   "task \"%s\" of graph \"%s\" is not waiting",
                                   submit->node->id, submit->node->graph->id);
     }
-    if (!bf_controller_is_operatable(executor->controller, scope->ctx, submit->node)) {
+    if (!bf_flow_is_operable(executor, scope->ctx, submit->node)) {
         return bf_executor_refuse(
             executor, BF_CODE_NOT_OPERABLE, err,
             "task \"%s\" of graph \"%s\" is not operable by the caller", submit->node->id,

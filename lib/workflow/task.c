@@ -70,6 +70,11 @@ const char *bf_action_name(bf_action_t action)
     return "unknown";
 }
 
+bool bf_action_is_askable(bf_action_t action)
+{
+    return action != BF_ACTION_UNKNOWN && action != BF_ACTION_DISPATCH;
+}
+
 bf_task_state_t bf_action_target_state(bf_action_t action)
 {
     switch (action) {

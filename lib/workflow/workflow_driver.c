@@ -24,8 +24,17 @@ const char *bf_flow_key(bf_arena_t *arena, const bf_node_t *node, uint32_t round
 
 bool bf_flow_is_auto(bf_executor_t *executor, bf_context_t *ctx, const bf_node_t *node)
 {
-    return node->task.kind == BF_CODE_GRAPH || node->type == BF_NODE_START ||
+    return node->task.kind == BF_CODE_GRAPH || node->task.kind == BF_CODE_TOPIC ||
+           node->type == BF_NODE_START ||
            bf_controller_is_auto_forward(executor->controller, ctx, node);
+}
+
+bool bf_flow_is_operable(bf_executor_t *executor, bf_context_t *ctx,
+                         const bf_node_t *node)
+{
+    return (node->task.kind == BF_CODE_TOPIC &&
+            bf_controller_is_auto_forward(executor->controller, ctx, node)) ||
+           bf_controller_is_operatable(executor->controller, ctx, node);
 }
 
 void bf_flow_set_status(const bf_scope_t *scope, bool ended)
@@ -263,6 +272,35 @@ static bf_status_t handle_task_of_somebody(const visit_t *v, bf_err_t *err)
     return mark(v, operable, err);
 }
 
+/* --- work that is handed to a service --- */
+
+/* Open for the service's submit, for those who ask, and for nobody's claim. */
+static bf_status_t handle_topic(const visit_t *v, bf_err_t *err)
+{
+    bf_flow_t *flow = v->flow;
+    if (v->state == BF_TASK_COMPLETED || v->state == BF_TASK_TERMINATED) {
+        return handle_auto(v, err);
+    }
+    bf_exchanger_pend(v->ex);
+    if (flow->is_terminated) {
+        return BF_OK;
+    }
+    bool operable = bf_flow_is_operable(flow->executor, flow->scope->ctx, v->node);
+    bf_task_state_t shown = operable ? BF_TASK_WAITING : BF_TASK_UNKNOWN;
+    flow->has_job = true;
+    bf_status_t rc = add_found(v, shown, err);
+    if (rc == BF_OK && flow->intent == BF_INTENT_FIND) {
+        report(v, BF_TASK_WAITING);
+        bf_exchanger_stop(v->ex);
+    }
+    if (rc != BF_OK || flow->is_probe || v->state != BF_TASK_UNKNOWN) {
+        return rc;
+    }
+    const bf_task_t task = {v->node, BF_TASK_WAITING, v->round};
+    rc = bf_dispatch_add(flow->executor, flow->scope->arena, &task, err);
+    return rc == BF_OK ? put_state(v, BF_TASK_WAITING, err) : rc;
+}
+
 static bf_status_t handle_task(bf_driver_t *driver, bf_exchanger_t *ex,
                                const bf_node_t *node, bf_err_t *err)
 {
@@ -278,6 +316,9 @@ static bf_status_t handle_task(bf_driver_t *driver, bf_exchanger_t *ex,
     bf_status_t rc = open_visit(flow, ex, node, &v, err);
     if (rc != BF_OK) {
         return rc;
+    }
+    if (node->task.kind == BF_CODE_TOPIC) {
+        return handle_topic(&v, err);
     }
     return bf_flow_is_auto(flow->executor, flow->scope->ctx, node)
                ? handle_auto(&v, err)
@@ -525,8 +566,8 @@ bf_status_t bf_flow_run_task(bf_executor_t *executor, const bf_scope_t *scope,
 {
     static const bf_driver_ops_t ops = {.handle_task = alone_handle_task,
                                         .driver_for = alone_driver_for};
-    if (node->task.kind == BF_CODE_NONE) {
-        return BF_OK;
+    if (node->task.kind == BF_CODE_NONE || node->task.kind == BF_CODE_TOPIC) {
+        return BF_OK; /* nothing to do, or the service has done it */
     }
     bf_flow_t flow;
     bf_flow_init(&flow, executor, scope, BF_INTENT_START);

@@ -103,7 +103,8 @@ Test(schema_messages, lists_are_those_of_the_code)
     bf_value_t letter = test_schema(&arena, "dead-letter-headers");
     expect_list(&command, "command", verbs, COUNT(verbs));
     expect_list(&reply, "command", verbs, COUNT(verbs));
-    expect_list(&command, "action", actions + 1, COUNT(actions) - 1); /* not "unknown" */
+    /* not "unknown" and "dispatch" */
+    expect_list(&command, "action", actions + 1, COUNT(actions) - 2);
     expect_list(&event, "action", actions, COUNT(actions));
     expect_list(&reply, "code", codes, COUNT(codes));
     expect_list(&letter, "bpmflow_error_code", codes, COUNT(codes));
@@ -233,7 +234,8 @@ Test(schema_messages, events_are_valid)
     bf_value_t schema = test_schema(&arena, "event");
     static const bf_action_t all[] = {BF_ACTION_BACK,      BF_ACTION_BACK_JUMP,
                                       BF_ACTION_FORWARD,   BF_ACTION_FORWARD_JUMP,
-                                      BF_ACTION_TERMINATE, BF_ACTION_RESTART};
+                                      BF_ACTION_TERMINATE, BF_ACTION_RESTART,
+                                      BF_ACTION_DISPATCH};
     for (size_t i = 0; i < COUNT(all); i++) {
         bf_history_t row = {.instance_id = "i",
                             .graph_id = "g",
@@ -257,6 +259,44 @@ Test(schema_messages, events_are_valid)
         cr_assert_eq(bf_codec_make_event(&arena, "e", &row, NULL, &message), BF_OK);
         expect_valid(&arena, &schema, message.value, message.value_len);
         expect_headers(&arena, "cloudevent-headers", &message, "");
+    }
+    bf_arena_fini(&arena);
+}
+
+Test(schema_messages, jobs_are_valid_and_so_is_their_answer)
+{
+    bf_arena_t arena;
+    bf_arena_init(&arena, 0);
+    bf_value_t schema = test_schema(&arena, "job");
+    bf_value_t command = test_schema(&arena, "command");
+    bf_history_t row = {.instance_id = "i",
+                        .graph_id = "g",
+                        .graph_version = 2,
+                        .seq = 7,
+                        .action = BF_ACTION_DISPATCH,
+                        .task_id = "pay#2",
+                        .source = {"pay", "Pay", "activity"},
+                        .target = {"payments", "payments", "topic"},
+                        .status = BF_TASK_WAITING,
+                        .message = "{\"amount\":\"total\"}",
+                        .variables = {"{\"a\":1}", 7},
+                        .command_id = "c"};
+    for (int i = 0; i < 2; i++) {
+        bf_message_t message;
+        bf_value_t value;
+        cr_assert_eq(bf_codec_make_job(&arena, &row, NULL, &message), BF_OK);
+        cr_assert_str_eq(message.topic, "payments");
+        cr_assert_eq(message.key_len, 1);
+        expect_valid(&arena, &schema, message.value, message.value_len);
+        expect_headers(&arena, "cloudevent-headers", &message, "");
+        cr_assert_eq(
+            bf_json_parse(&arena, message.value, message.value_len, NULL, &value, NULL),
+            BF_OK);
+        const char *why =
+            test_schema_check(&arena, &command, bf_value_get_str(&value, "command"));
+        cr_expect_null(why, "%s", why);
+        cr_assert_str_eq(bf_value_get_cstr(&value, "job_id"), "i/7");
+        row.assignee = "payments";
     }
     bf_arena_fini(&arena);
 }
@@ -327,8 +367,8 @@ Test(schema_messages, asyncapi_names_every_schema)
     size_t len = fread(text, 1, sizeof(text) - 1, in);
     (void)fclose(in);
     text[len] = '\0';
-    static const char *const names[] = {"command", "reply", "event", "cloudevent-headers",
-                                        "dead-letter-headers"};
+    static const char *const names[] = {
+        "command", "reply", "event", "cloudevent-headers", "dead-letter-headers", "job"};
     size_t references = 0;
     for (size_t i = 0; i < COUNT(names); i++) {
         char ref[128];
@@ -338,6 +378,7 @@ Test(schema_messages, asyncapi_names_every_schema)
     for (const char *at = text; (at = strstr(at, "$ref: './")) != NULL; at++) {
         references++;
     }
-    cr_expect_eq(references, COUNT(names) + 1, "the CloudEvents headers stand twice");
+    cr_expect_eq(references, COUNT(names) + 2,
+                 "the CloudEvents headers stand three times");
     cr_expect_not_null(strstr(text, "asyncapi: 3.0.0"));
 }

@@ -311,7 +311,8 @@ static const char *action_name(void *arg, size_t index)
         BF_ACTION_LIST(X)
 #undef X
     };
-    return index + 1 < sizeof names / sizeof *names ? names[index + 1] : NULL;
+    /* without the first, unknown, and the last, dispatch */
+    return index + 2 < sizeof names / sizeof *names ? names[index + 1] : NULL;
 }
 
 /* A name of the list, or its code as a number. */
@@ -326,7 +327,7 @@ static bf_status_t put_action(const bf_cli_t *cli, bf_str_t *json, bf_err_t *err
         action = bf_action_of_code(code);
     else
         action = bf_action_of_name(text);
-    if (action != BF_ACTION_UNKNOWN) {
+    if (bf_action_is_askable(action)) {
         put_text(json, "action", bf_action_name(action));
         return BF_OK;
     }

@@ -178,7 +178,7 @@ static bf_exit_t run_watch(bf_cli_t *cli)
     const char *action = bf_cli_text(cli, "action");
     if (action && bf_action_of_name(action) == BF_ACTION_UNKNOWN) {
         bf_cli_error("watch: --action '%s' is none of back, back_jump, forward, "
-                     "forward_jump, terminate, restart",
+                     "forward_jump, terminate, restart, dispatch",
                      action);
         return BF_EXIT_USAGE;
     }
