@@ -213,7 +213,7 @@ void conf_check_members(conf_case_t *c, const char *where, const bf_value_t *map
         conf_fail(c, "%s: is a %s, expected an object", where,
                   bf_value_type_name(map->type));
     }
-    for (uint32_t i = 0; i < conf_members(map); i++) {
+    for (uint32_t i = 0; map && i < conf_members(map); i++) {
         const char *const *k = known;
         while (*k && strcmp(*k, map->as.members[i].name) != 0) {
             k++;

@@ -16,7 +16,7 @@
 
 /* What is wrong with this graph, "" = nothing; the text lives until the next call. The
  * seed is for choices beside the graph. */
-typedef const char *(*property_fn)(const char *layout, uint64_t seed);
+typedef const char *(*property_fn)(const char *text, uint64_t seed);
 
 /** First seed and the one behind the last. @param cases how many by default */
 void property_range(uint64_t cases, uint64_t *ret_first, uint64_t *ret_end);

@@ -149,7 +149,7 @@ Test(limits, cycle_that_leaves_branches_behind__keeps_little_for_each)
     job.max_steps = 100000;
     size_t grown = run(walk, NULL);
     cr_assert_eq(job.rc, BF_E_STEP_LIMIT, "%s", job.err.text);
-    cr_assert_lt(grown, 100000 * 400, "%zu bytes", grown);
+    cr_assert_lt(grown, (size_t)100000 * 400, "%zu bytes", grown);
 }
 
 Test(limits, cycle_of_calls__uses_the_same_memory_again)

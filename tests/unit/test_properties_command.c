@@ -360,50 +360,76 @@ static void reload(bf_instance_t **inst, bf_arena_t *arena)
     *inst = other;
 }
 
+/* A script that is played again. */
+typedef struct replay {
+    const script_t *script;
+    const char *layout;
+    way_t way;
+    world_t world;
+    bf_arena_t arena;
+    bf_instance_t *inst;
+    bf_instance_t *other; /* its neighbour, where the way has one */
+} replay_t;
+
+/* What the way does to the instance before command `number`. */
+static void go_the_way(replay_t *r, unsigned number)
+{
+    if (r->way == NEW_WORLD) {
+        world_fini(&r->world);
+        world_init(&r->world, r->layout);
+    } else if (r->way == FROM_ROW) {
+        reload(&r->inst, &r->arena);
+    } else if (r->way == PACKED) {
+        cr_assert_eq(bf_instance_pack(r->inst), BF_OK);
+    } else if (number % 2) { /* the other one catches up, two at a time */
+        for (unsigned k = number - 1; k <= number; k++) {
+            bf_outcome_t o;
+            bf_err_t err = BF_ERR_INIT;
+            bf_status_t rc = bf_command_execute(&r->world.env, &r->script->commands[k],
+                                                r->other, &r->arena, 1, &o, &err);
+            cr_assert_eq(rc, BF_OK, "%s", err.text);
+        }
+    }
+}
+
+/* Command `number`, compared with what came in memory. */
+static const char *play_one(replay_t *r, unsigned number)
+{
+    const bf_command_t *command = &r->script->commands[number];
+    const char *wrong = "";
+    bf_outcome_t o;
+    bf_err_t err = BF_ERR_INIT;
+    go_the_way(r, number);
+    cr_assert_eq(
+        bf_command_execute(&r->world.env, command, r->inst, &r->arena, 1, &o, &err),
+        BF_OK);
+    char *reply = describe(&o, r->inst, &r->arena);
+    if (strcmp(reply, r->script->replies[number]) != 0) {
+        wrong = property_wrong("command %u, %s by %s on %s: in memory\n  %s\n%s\n  %s",
+                               number, bf_verb_name(command->verb), command->actor,
+                               command->node_id ? command->node_id : "-",
+                               r->script->replies[number], way_names[r->way], reply);
+    }
+    free(reply);
+    bf_arena_clear(&r->arena);
+    return wrong;
+}
+
 static const char *play(const script_t *s, const char *layout, way_t way)
 {
-    world_t w;
-    bf_arena_t arena;
+    replay_t r = {.script = s, .layout = layout, .way = way};
     const char *wrong = "";
-    bf_instance_t *inst = bf_instance_new("i");
-    bf_instance_t *other = bf_instance_new("i");
-    bf_arena_init(&arena, 0);
-    world_init(&w, layout);
+    r.inst = bf_instance_new("i");
+    r.other = bf_instance_new("i");
+    bf_arena_init(&r.arena, 0);
+    world_init(&r.world, layout);
     for (unsigned i = 0; i < s->count && !*wrong; i++) {
-        bf_outcome_t o;
-        bf_err_t err = BF_ERR_INIT;
-        if (way == NEW_WORLD) {
-            world_fini(&w);
-            world_init(&w, layout);
-        } else if (way == FROM_ROW) {
-            reload(&inst, &arena);
-        } else if (way == PACKED) {
-            cr_assert_eq(bf_instance_pack(inst), BF_OK);
-        } else if (i % 2) { /* it catches up, two at a time */
-            for (unsigned k = i - 1; k <= i; k++) {
-                cr_assert_eq(bf_command_execute(&w.env, &s->commands[k], other, &arena, 1,
-                                                &o, &err),
-                             BF_OK);
-            }
-        }
-        cr_assert_eq(
-            bf_command_execute(&w.env, &s->commands[i], inst, &arena, 1, &o, &err),
-            BF_OK);
-        char *reply = describe(&o, inst, &arena);
-        if (strcmp(reply, s->replies[i]) != 0) {
-            wrong =
-                property_wrong("command %u, %s by %s on %s: in memory\n  %s\n%s\n  %s", i,
-                               bf_verb_name(s->commands[i].verb), s->commands[i].actor,
-                               s->commands[i].node_id ? s->commands[i].node_id : "-",
-                               s->replies[i], way_names[way], reply);
-        }
-        free(reply);
-        bf_arena_clear(&arena);
+        wrong = play_one(&r, i);
     }
-    bf_arena_fini(&arena);
-    bf_instance_free(inst);
-    bf_instance_free(other);
-    world_fini(&w);
+    bf_arena_fini(&r.arena);
+    bf_instance_free(r.inst);
+    bf_instance_free(r.other);
+    world_fini(&r.world);
     return wrong;
 }
 

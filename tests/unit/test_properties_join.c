@@ -182,6 +182,8 @@ static bf_status_t handle_condition(bf_driver_t *driver, bf_exchanger_t *ex,
     return BF_OK;
 }
 
+/* The signature is that of the driver's table. */
+// NOLINTNEXTLINE(readability-non-const-parameter)
 static bf_status_t recall(bf_driver_t *driver, bf_exchanger_t *ex, const bf_node_t *node,
                           bool *chosen, bool *ret_known, bf_err_t *err)
 {
