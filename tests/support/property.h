@@ -16,7 +16,7 @@
 
 /* What is wrong with this graph, "" = nothing; the text lives until the next call. The
  * seed is for choices beside the graph. */
-typedef const char *(*property_fn)(const char *text, uint64_t seed);
+typedef const char *(*property_fn)(const char *layout, uint64_t seed);
 
 /** First seed and the one behind the last. @param cases how many by default */
 void property_range(uint64_t cases, uint64_t *ret_first, uint64_t *ret_end);
@@ -26,7 +26,7 @@ unsigned property_size(uint64_t seed);
 
 /** A JSON layout with fewer nodes, links, conditions, tasks, that still fails. The caller
  *  frees; NULL when out of memory. */
-char *property_shrink(property_fn property, const char *layout, uint64_t seed);
+char *property_shrink(property_fn property, const char *text, uint64_t seed);
 
 /** Make the failing graph small and print seed, what is wrong and the graph as YAML. */
 void property_report(property_fn property, const char *layout, uint64_t seed,

@@ -182,8 +182,8 @@ static bf_status_t handle_condition(bf_driver_t *driver, bf_exchanger_t *ex,
     return BF_OK;
 }
 
-/* The signature is that of the driver's table. */
-// NOLINTNEXTLINE(readability-non-const-parameter)
+/* The signature is that of the table of drivers. */
+/* NOLINTBEGIN(readability-non-const-parameter) */
 static bf_status_t recall(bf_driver_t *driver, bf_exchanger_t *ex, const bf_node_t *node,
                           bool *chosen, bool *ret_known, bf_err_t *err)
 {
@@ -195,6 +195,7 @@ static bf_status_t recall(bf_driver_t *driver, bf_exchanger_t *ex, const bf_node
     *ret_known = false;
     return BF_OK;
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 static bf_status_t record(bf_driver_t *driver, bf_exchanger_t *ex, const bf_node_t *node,
                           const bool *chosen, bf_err_t *err)

@@ -35,7 +35,7 @@ void bf_cli_progress_end(void)
     progress.last_ms = 0;
 }
 
-static void say(const char *prefix, const char *fmt, va_list args)
+BF_PRINTF(2, 0) static void say(const char *prefix, const char *fmt, va_list args)
 {
     bf_cli_progress_end();
     fflush(stdout);
