@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "bpmflow/catalogue.h"
+#include "bpmflow/plugin.h"
 #include "worker/shard_int.h"
 
 #define BATCHES  300
@@ -128,6 +129,8 @@ int main(void)
     worker.log = bf_log_new(2, BF_LOG_TEXT, BF_LOG_WARNING);
     worker.metrics = bf_metrics_new();
     worker.catalogue = bf_catalogue_new();
+    worker.plugins = bf_plugins_new(NULL);
+    expect(worker.log && worker.metrics && worker.catalogue && worker.plugins, "memory");
     expect(bf_embedded_broker_new(&worker.broker, &err) == BF_OK, err.text);
     expect(bf_embedded_broker_create_topic(worker.broker, "events", 4, &err) == BF_OK &&
                bf_embedded_broker_create_topic(worker.broker, "commands", 4, &err) ==
@@ -146,6 +149,7 @@ int main(void)
     bf_assignment_fini(&shard->assignment);
     bf_shard_free(shard); /* fails when a batch did not come back */
     bf_embedded_broker_free(worker.broker);
+    bf_plugins_free(worker.plugins);
     bf_catalogue_free(worker.catalogue);
     bf_metrics_free(worker.metrics);
     bf_log_free(worker.log);
