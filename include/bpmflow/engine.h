@@ -174,6 +174,63 @@ typedef struct bf_walk_log {
     uint32_t edge_room;
 } bf_walk_log_t;
 
+/* Visits of a node before a point. */
+typedef struct bf_walk_count {
+    const bf_node_t *node;
+    uint32_t count;
+} bf_walk_count_t;
+
+/* A called graph that was walked before a point, and its last node. */
+typedef struct bf_walk_last {
+    bf_graph_t *graph;
+    const bf_node_t *node;
+} bf_walk_last_t;
+
+#define BF_WALK_LASTS 4
+
+/*
+ * A place to begin later walks at instead of START, with the same outcome: the way to it
+ * led through choices that the driver has recorded and tasks that it passes by what is
+ * stored, and nothing else was open there.  A zeroed one is none.  A walk that is given
+ * one begins there and moves it on.  The owner clears it when what is stored has changed,
+ * apart from what the driver stored at nodes that a walk which was given the point came
+ * to, or what is about a task that waits.
+ */
+typedef struct bf_walk_point {
+    bf_graph_t *graph; /* counted; NULL = none */
+    const bf_node_t *node;
+    const bf_engine_t *engine;
+    uint64_t generation; /* of the engine */
+    uint64_t version;    /* free for the owner */
+    bool on_cycle;       /* the node may be come to again from itself */
+    int64_t visits;      /* before it */
+    bf_walk_count_t *counts;
+    uint32_t count_count;
+    uint32_t count_room;
+    uint32_t last_count;
+    bf_walk_last_t lasts[BF_WALK_LASTS];
+} bf_walk_point_t;
+
+void bf_walk_point_clear(bf_walk_point_t *point);
+void bf_walk_point_fini(bf_walk_point_t *point);
+/** Memory held beside the struct, bytes. */
+size_t bf_walk_point_held_bytes(const bf_walk_point_t *point);
+/** Would a walk of this graph begin at the point? */
+bool bf_walk_point_fits(const bf_walk_point_t *point, const bf_engine_t *engine,
+                        const bf_graph_t *graph);
+/** Round of the node at the point: 1 + visits before. */
+uint32_t bf_walk_point_round(const bf_walk_point_t *point);
+/** The node at the point is passed from now on. Moves the point to the activity that
+ *  follows, when there is only that one and no other way to it; else it stays. */
+void bf_walk_point_pass(bf_walk_point_t *point);
+/** What a walk that ends at the point, because its node waits, does to the context.
+ *  @param is_hidden as with BF_TRACE_OFF, else as with BF_TRACE_FRESH
+ *  @param is_stopped the walk is stopped there, else the node is pending
+ *  @return BF_OK or BF_E_NOMEM */
+bf_status_t bf_walk_point_show(const bf_walk_point_t *point, bf_context_t *ctx,
+                               bool is_hidden, bool is_stopped,
+                               bf_err_t *err) BF_MUST_USE;
+
 typedef struct bf_eval_options {
     int64_t steps;     /* < 0 unlimited, else the budget that stops the walk (rule 43) */
     int64_t max_steps; /* 0 = BF_MAX_STEPS_DEFAULT; beyond it BF_E_STEP_LIMIT */
@@ -185,6 +242,8 @@ typedef struct bf_eval_options {
     bool is_probe; /* see bf_context_is_probe(): variables that are set are forgotten */
     const bf_node_t *task_of; /* only run the task of this node of the graph */
     bf_walk_log_t *log;       /* NULL = keep none */
+    bf_walk_point_t *point;   /* begin at it and, unless it is a probe, move it on; not
+                                 with BF_TRACE_RESUME; NULL = begin at START */
 } bf_eval_options_t;
 
 /**
@@ -221,6 +280,9 @@ void bf_exchanger_interrupt(bf_exchanger_t *ex);
 /** End this branch because the node waits for somebody: as interrupt, but a loop does not
  *  go on past it either. */
 void bf_exchanger_pend(bf_exchanger_t *ex);
+/** From any callback of a driver: later walks have to come here too, so no point of this
+ *  walk lies behind the current node. */
+void bf_exchanger_repeats(bf_exchanger_t *ex);
 /** From handle_task: walk that graph as the task of the node. BF_OK or BF_E_NOT_FOUND. */
 bf_status_t bf_exchanger_call(bf_exchanger_t *ex, const char *graph_id,
                               bf_err_t *err) BF_MUST_USE;

@@ -64,6 +64,10 @@ void bf_executor_set_recorder(bf_executor_t *executor, bf_recorder_fn recorder,
  * BF_E_REJECTED: the guard refused; bf_executor_code() says which code.
  */
 
+/** Every walk begins at START, also where it could begin further on with the same outcome
+ *  (bf_walk_point_t): to compare the two. Default: false. */
+void bf_executor_set_from_start(bf_executor_t *executor, bool from_start);
+
 /** Why the last operation that returned BF_E_REJECTED was refused (NOT_OPERABLE,
  *  NOT_WAITING, UNREACHABLE_TARGET, INSTANCE_COMPLETED, ...). */
 bf_code_t bf_executor_code(const bf_executor_t *executor);

@@ -45,6 +45,7 @@ typedef enum {
 const char *bf_instance_status_name(bf_instance_status_t status);
 
 typedef struct bf_instance bf_instance_t;
+struct bf_walk_point;
 
 /* A column of text: pointer and length, may be NULL for SQL NULL. */
 typedef struct bf_text {
@@ -149,6 +150,10 @@ bf_status_t bf_instance_route_put(bf_instance_t *inst, const char *key,
 /** Changes whenever a state or a route changes, also by rollback; for what is kept beside
  *  an instance and depends on its states. */
 uint64_t bf_instance_states_version(const bf_instance_t *inst);
+
+/** Where walks may begin instead of at START; kept here for the executor, together with
+ *  the version that it belongs to, until the instance is packed, loaded or freed. */
+struct bf_walk_point *bf_instance_walk_point(const bf_instance_t *inst);
 
 /** Transaction of a command. They do not nest. Everything that changes an instance,
  *  apart from load_row, is called between begin and commit or rollback. */

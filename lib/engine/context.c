@@ -15,23 +15,21 @@
 
 static bf_context_t *new_context(const char *instance_id, bf_vars_t *vars, bool owns)
 {
-    bf_context_t *ctx = calloc(1, sizeof(*ctx));
+    size_t len = instance_id ? strlen(instance_id) : 0;
+    bf_context_t *ctx = calloc(1, sizeof(*ctx) + len + 1);
     if (!ctx) {
         return NULL;
     }
-    size_t len = instance_id ? strlen(instance_id) : 0;
-    ctx->instance_id = malloc(len + 1);
     ctx->vars = owns ? bf_vars_new() : vars;
     ctx->owns_vars = owns;
     bf_trace_init(&ctx->trace);
-    if (!ctx->instance_id || !ctx->vars) {
+    if (!ctx->vars) {
         bf_context_free(ctx);
         return NULL;
     }
     if (len) {
-        memcpy(ctx->instance_id, instance_id, len);
+        memcpy(ctx->instance_id, instance_id, len + 1);
     }
-    ctx->instance_id[len] = '\0';
     ctx->instance_id_value = bf_value_string(ctx->instance_id, len);
     return ctx;
 }
@@ -56,7 +54,6 @@ void bf_context_free(bf_context_t *ctx)
     if (ctx->owns_vars) {
         bf_vars_free(ctx->vars);
     }
-    free(ctx->instance_id);
     free(ctx);
 }
 

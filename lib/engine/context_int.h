@@ -56,7 +56,6 @@ typedef struct bf_with {
 } bf_with_t;
 
 struct bf_context {
-    char *instance_id;
     bf_value_t instance_id_value;
     bf_vars_t *vars;
     bool owns_vars;
@@ -73,6 +72,7 @@ struct bf_context {
     bf_exchanger_t *ex; /* running evaluation, NULL = none */
     bf_origin_t origin;
     bf_trace_t trace;
+    char instance_id[];
 };
 
 /** The `node` of scripts (rule 91); NULL ends it. */

@@ -154,6 +154,7 @@ bf_status_t bf_engine_set_driver(bf_engine_t *engine, const char *name,
     if (!len) {
         engine->default_driver = driver;
     }
+    engine->generation++;
     return BF_OK;
 }
 

@@ -82,14 +82,17 @@ static bf_status_t set_up(bf_exchanger_t *ex, bf_graph_t *graph,
 }
 
 /* Where the walk begins. *ret_nothing: it was done before (rule 31). */
-static bf_status_t begin(bf_exchanger_t *ex, bool *ret_nothing, bf_err_t *err)
+static bf_status_t begin(bf_exchanger_t *ex, bf_walk_point_t *point, bool *ret_nothing,
+                         bf_err_t *err)
 {
     bf_trace_t *trace = &ex->ctx->trace;
     *ret_nothing = false;
     ex->saved = NULL;
     ex->saved_frames = NULL;
     if (!ex->resumes) {
-        return bf_resume_frame(ex, &ex->root, NULL, err);
+        bool begun = false;
+        bf_status_t rc = point ? bf_point_begin(ex, point, &begun, err) : BF_OK;
+        return begun || rc != BF_OK ? rc : bf_resume_frame(ex, &ex->root, NULL, err);
     }
     const bf_trace_entry_t *last = bf_trace_find(trace, ex->graph->id);
     if (last && last->done) {
@@ -165,7 +168,7 @@ static bf_status_t evaluate(bf_exchanger_t *ex, bf_graph_t *graph,
             .node = options->task_of, .frame = &ex->root, .kind = BF_ENTRY_TASK};
         rc = bf_walk_push(ex, &entry, err);
     } else {
-        rc = begin(ex, &nothing, err);
+        rc = begin(ex, options ? options->point : NULL, &nothing, err);
     }
     if (rc != BF_OK) {
         /* What is kept cannot be used; it stays for a look at it. */
@@ -184,6 +187,9 @@ static bf_status_t evaluate(bf_exchanger_t *ex, bf_graph_t *graph,
         return bf_err_nomem(err, "trace");
     }
     rc = finish(ex, proceed(ex, err), err);
+    if (rc == BF_OK) {
+        rc = bf_point_end(ex, err);
+    }
     bf_saved_free(ex->saved);
     ex->saved = NULL;
     return rc;

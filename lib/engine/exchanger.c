@@ -8,6 +8,9 @@
 
 #include "walk_int.h"
 
+/* Visited nodes that there is still room for in the next walk. */
+#define SEEN_KEPT 8192
+
 static void drop_usages(bf_exchanger_t *ex)
 {
     for (uint32_t i = 0; i < ex->usage_count; i++) {
@@ -33,6 +36,7 @@ void bf_exchanger_free(bf_exchanger_t *ex)
     free(ex->touched);
     free(ex->merged);
     free(ex->stack);
+    free(ex->seen);
     free(ex);
 }
 
@@ -62,6 +66,11 @@ bf_exchanger_t *bf_exchanger_take(bf_engine_t *engine)
 
 void bf_exchanger_give_back(bf_exchanger_t *ex)
 {
+    if (ex->seen_room > SEEN_KEPT) {
+        free(ex->seen);
+        ex->seen = NULL;
+        ex->seen_room = 0;
+    }
     bf_arena_clear(&ex->arena);
     ex->free_frames = NULL; /* lived in the arena */
     ex->free_pending = NULL;
@@ -71,6 +80,7 @@ void bf_exchanger_give_back(bf_exchanger_t *ex)
     ex->env.arg = NULL;
     ex->log = NULL;
     ex->call = NULL;
+    ex->point = NULL;
     bf_exchanger_free(atomic_exchange(&ex->engine->spare, ex));
 }
 

@@ -159,6 +159,7 @@ static bf_status_t take_source(bf_exchanger_t *ex, const bf_node_t *head, bf_loo
 bf_status_t bf_loop_open(bf_exchanger_t *ex, const bf_node_t *head, bf_err_t *err)
 {
     uint32_t depth = 0;
+    ex->point_stays = true; /* the items may be others next time */
     for (const bf_frame_t *f = ex->frame; f->is_loop; f = f->outer) {
         depth++;
     }

@@ -21,6 +21,7 @@
 bf_status_t bf_node_test_code(bf_exchanger_t *ex, bf_frame_t *frame,
                               const bf_code_ref_t *code, bool *ret, bf_err_t *err)
 {
+    ex->point_stays = true; /* it may be different next time */
     bf_status_t rc = bf_driver_test(frame->driver, ex, code, ret, err);
     if (rc != BF_OK) {
         (void)bf_err_set(err, rc, "%s", bf_status_text(rc));
@@ -145,26 +146,35 @@ static bf_status_t choose_true(bf_exchanger_t *ex, const bf_node_t *node, bool *
     return any ? BF_OK : no_route(node, err);
 }
 
-static bf_status_t push_chosen(bf_exchanger_t *ex, const bf_node_t *node,
-                               const bool *chosen, bf_err_t *err)
-{
-    bf_entry_t entry = {
-        .node = node, .frame = ex->frame, .kind = BF_ENTRY_MASK, .source = ex->at};
-    if (node->link_count > MASK_LINKS) {
-        entry.kind = BF_ENTRY_CHOSEN;
-        entry.as.chosen = chosen;
-        return bf_walk_push(ex, &entry, err);
-    }
-    for (uint32_t i = 0; i < node->link_count; i++) {
-        entry.as.mask |= chosen[i] ? UINT64_C(1) << i : 0;
-    }
-    return bf_walk_push(ex, &entry, err);
-}
-
 static void flow_to(bf_exchanger_t *ex, const bf_node_t *node)
 {
     ex->next = node;
     ex->source = ex->at;
+}
+
+static bf_status_t flow_chosen(bf_exchanger_t *ex, const bf_node_t *node,
+                               const bool *chosen, bf_err_t *err)
+{
+    bf_entry_t entry = {
+        .node = node, .frame = ex->frame, .kind = BF_ENTRY_MASK, .source = ex->at};
+    uint32_t count = 0;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < node->link_count; i++) {
+        if (chosen[i]) {
+            entry.as.mask |= i < MASK_LINKS ? UINT64_C(1) << i : 0;
+            count++;
+            last = i;
+        }
+    }
+    if (count == 1) {
+        flow_to(ex, node->links[last]->to);
+        return BF_OK;
+    }
+    if (node->link_count > MASK_LINKS) {
+        entry.kind = BF_ENTRY_CHOSEN;
+        entry.as.chosen = chosen;
+    }
+    return bf_walk_push(ex, &entry, err);
 }
 
 /* A choice that the driver keeps: in chosen, or fresh. */
@@ -173,6 +183,7 @@ static bf_status_t choose_kept(bf_exchanger_t *ex, const bf_node_t *node, bool *
 {
     bf_driver_t *driver = ex->frame->driver;
     bool known = false;
+    bool stays = ex->point_stays;
     bf_status_t rc = BF_OK;
     if (driver->ops->recall_route) {
         rc = driver->ops->recall_route(driver, ex, node, chosen, &known, err);
@@ -189,6 +200,7 @@ static bf_status_t choose_kept(bf_exchanger_t *ex, const bf_node_t *node, bool *
     }
     if (rc == BF_OK && driver->ops->record_route) {
         rc = driver->ops->record_route(driver, ex, node, chosen, err);
+        ex->point_stays = stays; /* next time it is recalled */
     }
     return rc;
 }
@@ -213,7 +225,7 @@ static bf_status_t flow_choice(bf_exchanger_t *ex, const bf_node_t *node, bf_err
     }
     memset(chosen, 0, node->link_count * sizeof(*chosen));
     bf_status_t rc = choose_kept(ex, node, chosen, err);
-    return rc == BF_OK ? push_chosen(ex, node, chosen, err) : rc;
+    return rc == BF_OK ? flow_chosen(ex, node, chosen, err) : rc;
 }
 
 /* Links that are followed when their condition is true, or always (ALL). */
@@ -302,6 +314,12 @@ static bf_status_t count_visit(bf_exchanger_t *ex, const bf_node_t *node, bf_err
         visit->count = 0;
     }
     visit->count++;
+    if (ex->point && !ex->point_stays) {
+        bf_status_t rc = bf_point_visit(ex, node, err);
+        if (rc != BF_OK) {
+            return rc;
+        }
+    }
     if (!ex->log) {
         return BF_OK;
     }
@@ -399,6 +417,9 @@ bf_status_t bf_node_enter(bf_exchanger_t *ex, const bf_node_t *node, bf_entry_ki
         return refuse_entry(ex, node, how, saved, err);
     }
     ex->step_count++;
+    if (ex->point) {
+        bf_point_come(ex, node);
+    }
     if (++ex->visit_count > ex->max_steps) {
         return bf_err_set(err, BF_E_STEP_LIMIT,
                           "%s / %s: more than %lld node visits; is there a cycle without "

@@ -2,7 +2,7 @@
  * reach.c - can a branch that stands there still come to that join?
  *
  * Small graphs keep, per join that was asked for, the set of nodes that reach it.  Large
- * ones would need too much memory for that: they keep the order of their strongly
+ * ones would need too much memory for that: they use the order of their strongly
  * connected components, which answers most questions at once, and search only the nodes
  * between the two.
  *
@@ -84,7 +84,18 @@ static void scc_enter(scc_t *s, uint32_t node)
     s->open[s->open_height++] = node;
 }
 
-static void scc_leave(scc_t *s, uint32_t node, uint32_t *rank)
+static bool leads_to_itself(const bf_graph_t *graph, uint32_t node)
+{
+    const bf_node_t *n = &graph->nodes[node];
+    for (uint32_t i = 0; i < n->link_count; i++) {
+        if (n->links[i]->to == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void scc_leave(scc_t *s, const bf_graph_t *graph, uint32_t node, uint32_t *rank)
 {
     s->path_height--;
     if (s->path_height) {
@@ -96,12 +107,16 @@ static void scc_leave(scc_t *s, uint32_t node, uint32_t *rank)
     if (s->low[node] != s->number[node]) {
         return;
     }
-    s->components++;
-    uint32_t member;
-    do {
-        member = s->open[--s->open_height];
-        rank[member] = s->components; /* > 0: has a component */
-    } while (member != node);
+    uint32_t height = s->open_height;
+    while (s->open[--s->open_height] != node) {
+    }
+    uint32_t own = ++s->components * 2; /* > 0: has a component */
+    if (height - s->open_height > 1 || leads_to_itself(graph, node)) {
+        own |= BF_RANK_CYCLE;
+    }
+    for (uint32_t i = s->open_height; i < height; i++) {
+        rank[s->open[i]] = own;
+    }
 }
 
 static void scc_run(scc_t *s, const bf_graph_t *graph, uint32_t root, uint32_t *rank)
@@ -111,7 +126,7 @@ static void scc_run(scc_t *s, const bf_graph_t *graph, uint32_t root, uint32_t *
         uint32_t node = s->path[s->path_height - 1];
         const bf_node_t *n = &graph->nodes[node];
         if (s->edge[node] == n->link_count) {
-            scc_leave(s, node, rank);
+            scc_leave(s, graph, node, rank);
             continue;
         }
         uint32_t to = n->links[s->edge[node]++]->to->index;
@@ -126,10 +141,12 @@ static void scc_run(scc_t *s, const bf_graph_t *graph, uint32_t root, uint32_t *
 static bf_status_t build_ranks(bf_reach_t *reach, const bf_graph_t *graph)
 {
     size_t n = graph->node_count;
+    if (reach->rank) {
+        return BF_OK;
+    }
     uint32_t *work = calloc(5 * n, sizeof(*work));
-    reach->rank = calloc(n, sizeof(*reach->rank));
-    reach->marks = calloc(n, sizeof(*reach->marks));
-    if (!work || !reach->rank || !reach->marks) {
+    reach->rank = work ? calloc(n, sizeof(*reach->rank)) : NULL;
+    if (!reach->rank) {
         free(work);
         return BF_E_NOMEM;
     }
@@ -143,13 +160,20 @@ static bf_status_t build_ranks(bf_reach_t *reach, const bf_graph_t *graph)
     return BF_OK;
 }
 
+const uint32_t *bf_reach_ranks(bf_usage_t *usage)
+{
+    return build_ranks(&usage->reach, usage->graph) == BF_OK ? usage->reach.rank : NULL;
+}
+
 static bf_status_t build(bf_reach_t *reach, const bf_graph_t *graph)
 {
     bf_status_t rc = BF_E_NOMEM;
     reach->queue = malloc((size_t)graph->node_count * sizeof(*reach->queue));
-    if (reach->queue) {
-        rc = graph->node_count <= SMALL_GRAPH ? build_incoming(reach, graph)
-                                              : build_ranks(reach, graph);
+    if (reach->queue && graph->node_count <= SMALL_GRAPH) {
+        rc = build_incoming(reach, graph);
+    } else if (reach->queue) {
+        reach->marks = calloc(graph->node_count, sizeof(*reach->marks));
+        rc = reach->marks ? build_ranks(reach, graph) : BF_E_NOMEM;
     }
     if (rc != BF_OK) {
         bf_reach_fini(reach, graph->node_count);
@@ -233,7 +257,7 @@ bf_status_t bf_reach_test(bf_usage_t *usage, const bf_node_t *from, const bf_nod
             return rc;
         }
     }
-    if (reach->rank) {
+    if (!reach->sets) {
         *ret = search(reach, usage->graph, from->index, to->index);
         return BF_OK;
     }

@@ -269,13 +269,14 @@ static bf_status_t next_link(bf_exchanger_t *ex, const bf_node_t **ret, bf_err_t
             }
         } else if (top->kind == BF_ENTRY_MASK) {
             follow = (top->as.mask >> i) & 1;
+            top->as.mask &= ~(UINT64_C(1) << i);
         } else if (top->kind == BF_ENTRY_CHOSEN) {
             follow = top->as.chosen[i];
         }
         top->next = i + 1;
         *ret = follow ? node->links[i]->to : NULL;
     }
-    if (top->next >= node->link_count) {
+    if (top->next >= node->link_count || (top->kind == BF_ENTRY_MASK && !top->as.mask)) {
         ex->height--;
     }
     return BF_OK;

@@ -18,6 +18,7 @@
  *     loop.c      loops
  *     resume.c    keep what is left in the trace, and go on from there
  *     walk_log.c  what led to what, for those who want to know
+ *     point.c     where later walks may begin instead of at START
  *
  * Memory:  an exchanger is reused by later walks; in the steady state a walk allocates
  *          nothing.  Entries, frames and pending positions are bounded by the steps.
@@ -53,7 +54,7 @@ typedef struct bf_reach {
     uint32_t *first; /* incoming links: first[n] .. first[n + 1] in from */
     uint32_t *from;  /* node indexes */
     uint64_t **sets; /* small graphs: per node, who reaches it; NULL = not asked yet */
-    uint32_t *rank;  /* large graphs: place of the node's component, sources high */
+    uint32_t *rank;  /* place of the node's component, sources high */
     uint32_t *marks; /* large graphs: search number that saw the node last */
     uint32_t *queue; /* node_count entries */
     uint32_t search;
@@ -67,6 +68,8 @@ typedef struct bf_usage {
     bf_visit_t *visits;    /* node_count */
     bf_reach_t reach;
     const bf_node_t **loop_ends; /* node_count, or NULL: see loop.c */
+    bool knows_recursion;        /* the next one is known */
+    bool is_recursive;           /* the graph may call itself, also through others */
 } bf_usage_t;
 
 typedef enum {
@@ -153,7 +156,7 @@ struct bf_engine {
     bf_interceptor_t *interceptors; /* by index */
     bf_hooks_t hooks;
     size_t interceptor_room;
-    uint64_t generation;             /* counts changes of the graphs */
+    uint64_t generation;             /* counts changes of graphs and drivers */
     _Atomic(bf_exchanger_t *) spare; /* of the last walk, for the next one */
 };
 
@@ -195,10 +198,18 @@ struct bf_exchanger {
     const bf_value_t *saved_frames;
     const bf_value_t *at_saved; /* of the node being run: frame of the call to resume */
     bf_expr_env_t env;
-    bf_walk_log_t *log; /* NULL = none */
-    uint32_t source;    /* visit that led to the node being entered */
-    uint32_t at;        /* visit of the node being run */
-    bool only_task;     /* see bf_eval_options_t.task_of */
+    bf_walk_log_t *log;     /* NULL = none */
+    uint32_t source;        /* visit that led to the node being entered */
+    uint32_t at;            /* visit of the node being run */
+    bool only_task;         /* see bf_eval_options_t.task_of */
+    bool point_stays;       /* what comes now is not the same in every walk */
+    bf_walk_point_t *point; /* to be moved; NULL = none */
+    const bf_node_t *spot;  /* where it can be moved to; NULL = nowhere */
+    int64_t spot_visits;    /* before it */
+    uint32_t spot_seen;     /* of `seen`, before it */
+    const bf_node_t **seen; /* visited since the point, in order */
+    uint32_t seen_count;
+    uint32_t seen_room;
 };
 
 /* --- engine.c, exchanger.c --- */
@@ -305,6 +316,10 @@ void bf_join_drop_all(bf_exchanger_t *ex, bf_frame_t *frame);
 /** Is there a path of at least one link? BF_OK or BF_E_NOMEM. */
 bf_status_t bf_reach_test(bf_usage_t *usage, const bf_node_t *from, const bf_node_t *to,
                           bool *ret) BF_MUST_USE;
+/** By node index: what a node can reach has a lower rank, or the same one when the way
+ *  back exists; then the bit is set. NULL when out of memory. */
+#define BF_RANK_CYCLE 1U
+const uint32_t *bf_reach_ranks(bf_usage_t *usage) BF_MUST_USE;
 void bf_reach_fini(bf_reach_t *reach, uint32_t node_count);
 
 /* --- loop.c --- */
@@ -334,6 +349,30 @@ bf_status_t bf_resume_save(bf_exchanger_t *ex, bf_err_t *err) BF_MUST_USE;
 /** Fill a frame from a saved one. */
 bf_status_t bf_resume_frame(bf_exchanger_t *ex, bf_frame_t *frame,
                             const bf_value_t *saved, bf_err_t *err) BF_MUST_USE;
+
+/* --- point.c --- */
+
+/** Begin at the point if it fits the walk. *ret_begun: it is on the stack. */
+bf_status_t bf_point_begin(bf_exchanger_t *ex, bf_walk_point_t *point, bool *ret_begun,
+                           bf_err_t *err) BF_MUST_USE;
+/** A node is visited. */
+bf_status_t bf_point_visit(bf_exchanger_t *ex, const bf_node_t *node,
+                           bf_err_t *err) BF_MUST_USE;
+/** The walk has ended well: move the point. */
+bf_status_t bf_point_end(bf_exchanger_t *ex, bf_err_t *err) BF_MUST_USE;
+
+/* A node is come to over a link. One that may be passed without a look at it is no place
+ * to begin: a driver that tells of what it came to last would have nothing to tell. */
+static inline void bf_point_come(bf_exchanger_t *ex, const bf_node_t *node)
+{
+    if (!ex->point_stays && !ex->height && !ex->root.pending && !ex->root.joins &&
+        node->type != BF_NODE_START && node->type != BF_NODE_END &&
+        node->when.kind == BF_CODE_NONE) {
+        ex->spot = node;
+        ex->spot_seen = ex->seen_count;
+        ex->spot_visits = ex->visit_count;
+    }
+}
 
 /* --- walk_log.c: without a log they do nothing --- */
 

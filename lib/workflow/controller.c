@@ -99,11 +99,26 @@ bf_controller_t *bf_not_block_controller_new(void)
 
 /* --- actor --- */
 
+typedef struct actor_key {
+    char *text;
+    size_t len;
+    bool is_path; /* has dots */
+} actor_key_t;
+
 typedef struct actor_controller {
     bf_controller_t base;
     size_t count;
-    char **keys;
+    actor_key_t *keys;
 } actor_controller_t;
+
+/* What the node says under a key; NULL when nothing. */
+static const bf_value_t *wanted(const bf_node_t *node, const actor_key_t *key)
+{
+    const bf_value_t *want = key->is_path
+                                 ? bf_node_meta(node, key->text)
+                                 : bf_value_get(&node->meta, key->text, key->len);
+    return bf_value_is_null(want) ? NULL : want;
+}
 
 /* Text of a scalar; numbers and booleans go to the buffer. NULL: it has none. */
 static const char *text_of(const bf_value_t *value, char buffer[BF_NUM_TEXT_MAX])
@@ -127,7 +142,7 @@ static const char *text_of(const bf_value_t *value, char buffer[BF_NUM_TEXT_MAX]
     return NULL;
 }
 
-static bool same_text(const bf_value_t *a, const bf_value_t *b)
+static bool same_scalar(const bf_value_t *a, const bf_value_t *b)
 {
     char a_buffer[BF_NUM_TEXT_MAX];
     char b_buffer[BF_NUM_TEXT_MAX];
@@ -136,6 +151,13 @@ static bool same_text(const bf_value_t *a, const bf_value_t *b)
     return a_text && b_text && *a_text && !strcmp(a_text, b_text);
 }
 
+static bool same_text(const bf_value_t *a, const bf_value_t *b)
+{
+    if (a->type == BF_VALUE_STRING && b->type == BF_VALUE_STRING) {
+        return *a->as.string && !strcmp(a->as.string, b->as.string);
+    }
+    return same_scalar(a, b);
+}
 /* Any of the node's with any of the caller's. */
 static bool matches(const bf_value_t *node, const bf_value_t *caller)
 {
@@ -159,11 +181,9 @@ static bool actor_is_operatable(bf_controller_t *controller, bf_context_t *ctx,
 {
     const actor_controller_t *actor = (const actor_controller_t *)controller;
     for (size_t i = 0; i < actor->count; i++) {
-        const bf_value_t *want = bf_node_meta(node, actor->keys[i]);
-        if (bf_value_is_null(want)) {
-            continue;
-        }
-        const bf_value_t *have = bf_context_caller_value(ctx, actor->keys[i]);
+        const bf_value_t *want = wanted(node, &actor->keys[i]);
+        const bf_value_t *have =
+            want ? bf_context_caller_value(ctx, actor->keys[i].text) : NULL;
         if (have && matches(want, have)) {
             return true;
         }
@@ -180,7 +200,7 @@ static bool actor_is_auto_forward(bf_controller_t *controller, bf_context_t *ctx
         return true;
     }
     for (size_t i = 0; i < actor->count; i++) {
-        if (!bf_value_is_null(bf_node_meta(node, actor->keys[i]))) {
+        if (wanted(node, &actor->keys[i])) {
             return false;
         }
     }
@@ -190,7 +210,7 @@ static bool actor_is_auto_forward(bf_controller_t *controller, bf_context_t *ctx
 static const char *actor_key(const bf_controller_t *controller)
 {
     const actor_controller_t *actor = (const actor_controller_t *)controller;
-    return actor->keys[0];
+    return actor->keys[0].text;
 }
 
 static bool actor_is_key(const bf_controller_t *controller, const char *name,
@@ -198,8 +218,8 @@ static bool actor_is_key(const bf_controller_t *controller, const char *name,
 {
     const actor_controller_t *actor = (const actor_controller_t *)controller;
     for (size_t i = 0; i < actor->count; i++) {
-        if (strlen(actor->keys[i]) == name_len &&
-            !memcmp(actor->keys[i], name, name_len)) {
+        const actor_key_t *key = &actor->keys[i];
+        if (key->len == name_len && !memcmp(key->text, name, name_len)) {
             return true;
         }
     }
@@ -210,7 +230,7 @@ static void actor_free(bf_controller_t *controller)
 {
     actor_controller_t *actor = (actor_controller_t *)controller;
     for (size_t i = 0; i < actor->count; i++) {
-        free(actor->keys[i]);
+        free(actor->keys[i].text);
     }
     free(actor->keys);
     free(actor);
@@ -233,14 +253,16 @@ bf_controller_t *bf_actor_controller_new(const char *const *keys, size_t count)
         return NULL;
     }
     actor->base.ops = &ops;
-    actor->keys = calloc(count, sizeof(char *));
+    actor->keys = calloc(count, sizeof(*actor->keys));
     if (!actor->keys) {
         free(actor);
         return NULL;
     }
     for (; actor->count < count; actor->count++) {
-        actor->keys[actor->count] = strdup(keys[actor->count]);
-        if (!actor->keys[actor->count]) {
+        const char *text = keys[actor->count];
+        actor_key_t *key = &actor->keys[actor->count];
+        *key = (actor_key_t){strdup(text), strlen(text), strchr(text, '.')};
+        if (!key->text) {
             actor_free(&actor->base);
             return NULL;
         }

@@ -106,7 +106,9 @@ static bf_status_t dispatch(const bf_executor_t *executor, const bf_scope_t *sco
         return rc;
     }
     const char *number = bf_arena_printf(scope->arena, "%" PRId32, ret->seq);
+    uint64_t version = bf_instance_states_version(scope->inst);
     rc = number ? bf_instance_route_put(scope->inst, key, &number, 1) : BF_E_NOMEM;
+    bf_flow_keep_point(scope->inst, version); /* the node waits: nothing lies behind it */
     return rc == BF_OK ? BF_OK : bf_err_nomem(err, "jobs");
 }
 

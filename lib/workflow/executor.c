@@ -76,6 +76,11 @@ void bf_executor_set_thread_safe(bf_executor_t *executor, bool thread_safe)
     executor->thread_safe = thread_safe;
 }
 
+void bf_executor_set_from_start(bf_executor_t *executor, bool from_start)
+{
+    executor->from_start = from_start;
+}
+
 void bf_executor_set_recorder(bf_executor_t *executor, bf_recorder_fn recorder, void *arg)
 {
     executor->recorder = recorder;

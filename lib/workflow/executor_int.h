@@ -6,6 +6,7 @@
  *     operation.c        claim, find, find_next, start on an instance
  *     workflow_driver.c  what happens at a node: states, tasks, routes
  *     dispatch.c         work that is handed to services
+ *     flow_point.c       walks that need not begin at START
  *     submit.c           guard, forward, terminate, restart
  *     submit_log.c       what led to what in a walk
  *     submit_back.c      back and jump back, on the log of a walk
@@ -37,6 +38,7 @@ struct bf_executor {
     size_t dispatched_count;
     size_t dispatched_room;
     bool thread_safe;
+    bool from_start;      /* every walk begins at START */
     pthread_mutex_t lock; /* held by the operations of the seed when thread_safe */
     bf_arena_t arena;     /* temporaries of the operations of the seed */
 };
@@ -66,6 +68,7 @@ typedef struct bf_flow {
     const bf_scope_t *scope;
     bf_intent_t intent;
     bool is_probe;
+    bool uses_point;       /* need not begin at START; the log begins there too */
     bool is_hidden;        /* leaves the trace of the context alone */
     bool is_terminated;    /* the instance is: no task is open */
     bool has_marked;       /* no further task becomes WAITING */
@@ -82,7 +85,7 @@ typedef struct bf_flow {
     bf_walk_log_t log;
 } bf_flow_t;
 
-/** Walk scope->graph from START. @param keep_log fill flow->log */
+/** Walk scope->graph. @param keep_log fill flow->log, from START on */
 bf_status_t bf_flow_walk(bf_flow_t *flow, bf_executor_t *executor,
                          const bf_scope_t *scope, bf_intent_t intent, bool keep_log,
                          bf_err_t *err) BF_MUST_USE;
@@ -123,6 +126,33 @@ int64_t bf_dispatch_job(const bf_scope_t *scope, const bf_node_t *node, uint32_t
 /** Running, or completed when the walk has ended. */
 void bf_flow_set_status(const bf_scope_t *scope, bool ended);
 
+/* A node that a flow has come to. */
+typedef struct bf_meeting {
+    bf_flow_t *flow;
+    bf_exchanger_t *ex; /* NULL = there is no walk */
+    const bf_node_t *node;
+    uint32_t round;
+    const char *key; /* of its state */
+    bf_task_state_t state;
+} bf_meeting_t;
+
+/** A task of somebody that is not done. */
+bf_status_t bf_flow_meet(const bf_meeting_t *v, bf_err_t *err) BF_MUST_USE;
+
+/* --- flow_point.c: flows that need not begin at START --- */
+
+/** Where the flow may begin instead, as far as the states are still those that led there
+ *  (else it is cleared). NULL = at START, and nothing is kept for later. */
+bf_walk_point_t *bf_flow_point(const bf_flow_t *flow);
+/** Since that version of the states, which the point was good for, only those of nodes at
+ *  the point or behind it have changed: it is still good. */
+void bf_flow_keep_point(const bf_instance_t *inst, uint64_t version);
+/** The task of somebody stands at the point: do without a walk what one would do.
+ *  *ret_done: nothing is left to do. */
+bf_status_t bf_flow_run_short(bf_flow_t *flow, const bf_graph_t *graph,
+                              const bf_walk_point_t *point, bool *ret_done,
+                              bf_err_t *err) BF_MUST_USE;
+
 /** Refuse: sets the code. Returns BF_E_REJECTED. */
 bf_status_t bf_executor_refuse(bf_executor_t *executor, bf_code_t code, bf_err_t *err,
                                const char *fmt, ...) BF_PRINTF(4, 5);
@@ -155,7 +185,7 @@ bf_status_t bf_step_back(bf_step_t *step, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_step_back_jump(bf_step_t *step, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_step_forward_jump(bf_step_t *step, bf_err_t *err) BF_MUST_USE;
 /** Run the task and store COMPLETED. */
-bf_status_t bf_step_complete(bf_step_t *step, const bf_node_t *node, uint32_t round,
+bf_status_t bf_step_complete(const bf_step_t *step, const bf_node_t *node, uint32_t round,
                              bf_err_t *err) BF_MUST_USE;
 /** A node more that the step leads to. */
 bf_status_t bf_step_add_target(bf_step_t *step, const bf_task_t *task,

@@ -48,6 +48,7 @@ void bf_instance_live_free(bf_instance_live_t *live)
         return;
     }
     bf_vars_free(live->vars);
+    bf_walk_point_fini(&live->point);
     bf_states_fini(&live->states);
     bf_arena_fini(&live->mem);
     free(live);
@@ -295,6 +296,11 @@ uint64_t bf_instance_states_version(const bf_instance_t *inst)
     return bf_instance_live(inst)->states.version;
 }
 
+bf_walk_point_t *bf_instance_walk_point(const bf_instance_t *inst)
+{
+    return &bf_instance_live(inst)->point;
+}
+
 /* --- transaction --- */
 
 void bf_instance_begin(bf_instance_t *inst)
@@ -428,7 +434,8 @@ size_t bf_instance_held_bytes(const bf_instance_t *inst)
     }
     const bf_instance_live_t *live = inst->as.live;
     return sum + sizeof(*live) + bf_arena_held_bytes(&live->mem) +
-           bf_vars_held_bytes(live->vars) + live->states.room * sizeof(bf_state_entry_t) +
+           bf_vars_held_bytes(live->vars) + bf_walk_point_held_bytes(&live->point) +
+           live->states.room * sizeof(bf_state_entry_t) +
            live->states.slot_count * sizeof(uint32_t) +
            live->states.journal_room * sizeof(bf_state_change_t);
 }

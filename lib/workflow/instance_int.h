@@ -11,6 +11,7 @@
 #define BF_INSTANCE_INT_H
 
 #include "bpmflow/assert.h"
+#include "bpmflow/engine.h"
 #include "bpmflow/instance.h"
 #include "lib/workflow/states_int.h"
 
@@ -37,6 +38,7 @@ typedef struct bf_instance_live {
     bf_arena_t mem; /* texts, keys, routes */
     bf_states_t states;
     bf_vars_t *vars;
+    bf_walk_point_t point;
     bf_instance_texts_t texts;
     /* as they were at begin */
     bf_instance_texts_t old_texts;

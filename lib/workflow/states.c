@@ -158,7 +158,6 @@ static bf_state_entry_t *need_entry(bf_states_t *states, bf_arena_t *mem, const 
     states->entries[number] =
         (bf_state_entry_t){.key = copy, .key_len = (uint32_t)key_len, .hash = hash};
     index_entry(states, number);
-    states->has_removed = true; /* until something is put into it */
     return &states->entries[number];
 }
 
@@ -175,7 +174,6 @@ bf_status_t bf_states_put(bf_states_t *states, bf_arena_t *mem, const char *key,
     if (e->state != state) {
         remember(states, e);
         e->state = state;
-        states->has_removed |= bf_state_entry_is_empty(e);
     }
     return BF_OK;
 }
@@ -236,7 +234,6 @@ static void empty_entry(bf_states_t *states, bf_state_entry_t *e)
     e->state = BF_TASK_UNKNOWN;
     e->route = NULL;
     e->route_count = 0;
-    states->has_removed = true;
 }
 
 bf_status_t bf_states_remove(bf_states_t *states, const char *key, size_t key_len)
@@ -287,17 +284,30 @@ static void drop_empty(bf_states_t *states)
         states->used = kept;
         rebuild_index(states);
     }
-    states->has_removed = false;
+}
+
+/* Is there an entry that holds nothing now? Only what the transaction has touched is
+ * looked at: there were none at begin. */
+static bool has_empty(const bf_states_t *states)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < states->journal_used && !found; i++) {
+        found = bf_state_entry_is_empty(&states->entries[states->journal[i].index]);
+    }
+    for (uint32_t i = states->used_at_begin; i < states->used && !found; i++) {
+        found = bf_state_entry_is_empty(&states->entries[i]);
+    }
+    return found;
 }
 
 void bf_states_commit(bf_states_t *states)
 {
     BF_ASSERT(states->in_transaction);
-    states->in_transaction = false;
-    states->journal_used = 0;
-    if (states->has_removed) {
+    if (has_empty(states)) {
         drop_empty(states);
     }
+    states->in_transaction = false;
+    states->journal_used = 0;
 }
 
 void bf_states_rollback(bf_states_t *states)
@@ -317,7 +327,6 @@ void bf_states_rollback(bf_states_t *states)
         states->used = states->used_at_begin;
         rebuild_index(states);
     }
-    states->has_removed = false; /* there were none at begin: commit drops them */
 }
 
 bf_status_t bf_states_move(bf_states_t *states, bf_arena_t *mem)

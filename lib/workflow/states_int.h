@@ -42,7 +42,6 @@ typedef struct bf_states {
     uint32_t used_at_begin;
     bool in_transaction;
     bool changed;     /* since begin */
-    bool has_removed; /* entries that hold nothing: dropped at commit */
     uint64_t version; /* counts changes, and rollbacks of changes */
 } bf_states_t;
 

@@ -142,14 +142,21 @@ static const bf_found_t *find_job(const bf_step_t *step)
     return NULL;
 }
 
+/* Does the action go by what led to the task? */
+static bool needs_log(const bf_step_t *step)
+{
+    bf_action_t action = step->submit->action;
+    return action == BF_ACTION_BACK || is_jump(step);
+}
+
 /* The task must be current and operable by the caller. */
 static bf_status_t guard_strictly(bf_step_t *step, bf_err_t *err)
 {
     const bf_submit_t *submit = step->submit;
-    bf_flow_init(&step->flow, step->executor, step->scope, BF_INTENT_START);
     step->flow.held = submit->node;
     step->flow.is_hidden = true;
-    bf_status_t rc = bf_flow_run(&step->flow, step->scope->graph, true, err);
+    step->flow.uses_point = !needs_log(step);
+    bf_status_t rc = bf_flow_run(&step->flow, step->scope->graph, needs_log(step), err);
     if (rc != BF_OK) {
         return rc;
     }
@@ -192,9 +199,9 @@ static bf_status_t choose_round(bf_step_t *step, bf_err_t *err)
 {
     const bf_node_t *node = step->submit->node;
     bf_action_t action = step->submit->action;
-    bool needs_log = action == BF_ACTION_BACK || action == BF_ACTION_BACK_JUMP;
+    bool goes_back = action == BF_ACTION_BACK || action == BF_ACTION_BACK_JUMP;
     step->round = step->submit->round ? step->submit->round : 1;
-    if (!needs_log &&
+    if (!goes_back &&
         (step->submit->round || state_of(step, node, 1) != BF_TASK_COMPLETED)) {
         return BF_OK;
     }
@@ -215,9 +222,12 @@ static bf_status_t choose_round(bf_step_t *step, bf_err_t *err)
 
 /* --- forward --- */
 
-bf_status_t bf_step_complete(bf_step_t *step, const bf_node_t *node, uint32_t round,
-                             bf_err_t *err)
+static bf_status_t run_task(const bf_step_t *step, const bf_node_t *node, uint32_t round,
+                            bf_err_t *err)
 {
+    if (node->task.kind == BF_CODE_NONE) {
+        return BF_OK;
+    }
     bf_context_t *ctx = step->scope->ctx;
     bf_origin_t origin = *bf_context_origin(ctx);
     const bf_origin_t before = origin;
@@ -228,14 +238,60 @@ bf_status_t bf_step_complete(bf_step_t *step, const bf_node_t *node, uint32_t ro
     if (rc != BF_OK) {
         (void)bf_err_set(err, rc, "%s", bf_status_text(rc));
         bf_err_prefix(err, "Task handle failed: %s / %s: ", node->graph->id, node->id);
-        return rc;
     }
+    return rc;
+}
+
+static bf_status_t store_completed(const bf_step_t *step, const bf_node_t *node,
+                                   uint32_t round, bf_err_t *err)
+{
+    bf_status_t rc = BF_OK;
     if (node->type != BF_NODE_ACTIVITY || node->task.kind == BF_CODE_TOPIC) {
         /* A gateway decides anew; a job is done. */
         rc = bf_step_remove_state(step, node, round, err);
     }
     return rc == BF_OK ? bf_step_put_state(step, node, round, BF_TASK_COMPLETED, err)
                        : rc;
+}
+
+bf_status_t bf_step_complete(const bf_step_t *step, const bf_node_t *node, uint32_t round,
+                             bf_err_t *err)
+{
+    bf_status_t rc = run_task(step, node, round, err);
+    return rc == BF_OK ? store_completed(step, node, round, err) : rc;
+}
+
+/* Does the submitted task lie at the point of the instance or behind it? Then what is
+ * stored about the task does not change the way to there. */
+static bool is_behind_point(const bf_step_t *step)
+{
+    const bf_instance_t *inst = step->scope->inst;
+    const bf_walk_point_t *point = bf_instance_walk_point(inst);
+    if (point->graph != step->scope->graph ||
+        point->version != bf_instance_states_version(inst)) {
+        return false;
+    }
+    return step->flow.uses_point || (point->node == step->submit->node &&
+                                     step->round == bf_walk_point_round(point));
+}
+
+static bf_status_t complete_itself(bf_step_t *step, bf_err_t *err)
+{
+    const bf_node_t *node = step->submit->node;
+    bf_instance_t *inst = step->scope->inst;
+    uint64_t version = bf_instance_states_version(inst);
+    bool keeps = is_behind_point(step);
+    bf_status_t rc = run_task(step, node, step->round, err);
+    keeps = keeps && version == bf_instance_states_version(inst);
+    if (rc == BF_OK) {
+        rc = store_completed(step, node, step->round, err);
+    }
+    if (rc == BF_OK && keeps) {
+        bf_flow_keep_point(inst, version);
+    } else {
+        bf_walk_point_clear(bf_instance_walk_point(inst));
+    }
+    return rc;
 }
 
 static bool is_gateway(const bf_node_t *node)
@@ -368,6 +424,7 @@ static bf_status_t cascade(bf_step_t *step, bf_intent_t intent, bf_err_t *err)
     bf_flow_t flow;
     bf_flow_init(&flow, step->executor, step->scope, intent);
     flow.is_hidden = intent == BF_INTENT_FIND_NEXT; /* only to see where we are */
+    flow.uses_point = true; /* the submitted task lies behind it, or there is none */
     bf_status_t rc = bf_flow_run(&flow, root_of(step), true, err);
     if (rc != BF_OK) {
         bf_err_prefix(err, "Task handle failed: %s / %s: ", step->submit->node->graph->id,
@@ -376,6 +433,16 @@ static bf_status_t cascade(bf_step_t *step, bf_intent_t intent, bf_err_t *err)
     }
     bf_flow_set_status(step->scope, flow.ended);
     return set_targets(step, &flow, err);
+}
+
+/* The point goes along when the submitted task is there and has been kept. */
+static void pass_point(const bf_step_t *step)
+{
+    bf_walk_point_t *point = bf_instance_walk_point(step->scope->inst);
+    if (point->graph && point->node == step->submit->node &&
+        bf_walk_point_round(point) == step->round) {
+        bf_walk_point_pass(point);
+    }
 }
 
 /* The common case: one task follows, and nothing needs to be walked. */
@@ -394,7 +461,7 @@ static const bf_node_t *single_next(const bf_step_t *step)
 
 static bf_status_t forward(bf_step_t *step, bf_err_t *err)
 {
-    bf_status_t rc = bf_step_complete(step, step->submit->node, step->round, err);
+    bf_status_t rc = complete_itself(step, err);
     if (rc != BF_OK) {
         return rc;
     }
@@ -407,6 +474,7 @@ static bf_status_t forward(bf_step_t *step, bf_err_t *err)
         return cascade(step, BF_INTENT_FIND_NEXT, err);
     }
     bf_flow_set_status(step->scope, false);
+    pass_point(step);
     bool operable =
         bf_controller_is_operatable(step->executor->controller, step->scope->ctx, next);
     bf_task_t task = {next, operable ? BF_TASK_WAITING : BF_TASK_UNKNOWN, step->round};
@@ -494,12 +562,15 @@ bf_status_t bf_executor_submit_in(bf_executor_t *executor, const bf_scope_t *sco
                                   const bf_submit_t *submit, bf_guard_t guard,
                                   bf_submit_result_t *ret, bf_err_t *err)
 {
-    bf_step_t step = {.executor = executor,
-                      .scope = scope,
-                      .submit = submit,
-                      .guard = guard,
-                      .result = ret,
-                      .visit = BF_LOG_NONE};
+    bf_step_t step;
+    step.executor = executor;
+    step.scope = scope;
+    step.submit = submit;
+    step.guard = guard;
+    step.result = ret;
+    step.round = 0;
+    step.visit = BF_LOG_NONE;
+    bf_flow_init(&step.flow, executor, scope, BF_INTENT_START);
     *ret = (bf_submit_result_t){.source = submit->node};
     executor->code = BF_CODE_OK;
     bf_dispatch_begin(executor);

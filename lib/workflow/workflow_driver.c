@@ -49,20 +49,12 @@ void bf_flow_set_status(const bf_scope_t *scope, bool ended)
 
 /* --- the node in hand --- */
 
-typedef struct visit {
-    bf_flow_t *flow;
-    bf_exchanger_t *ex;
-    const bf_node_t *node;
-    uint32_t round;
-    const char *key;
-    bf_task_state_t state;
-} visit_t;
-
 static bf_status_t open_visit(bf_flow_t *flow, bf_exchanger_t *ex, const bf_node_t *node,
-                              visit_t *ret, bf_err_t *err)
+                              bf_meeting_t *ret, bf_err_t *err)
 {
     uint32_t round = bf_exchanger_visit(ex, node);
-    *ret = (visit_t){.flow = flow, .ex = ex, .node = node, .round = round ? round : 1};
+    *ret =
+        (bf_meeting_t){.flow = flow, .ex = ex, .node = node, .round = round ? round : 1};
     ret->key = bf_flow_key(bf_exchanger_arena(ex), node, ret->round);
     if (!ret->key) {
         return bf_err_nomem(err, "state of a node");
@@ -71,7 +63,7 @@ static bf_status_t open_visit(bf_flow_t *flow, bf_exchanger_t *ex, const bf_node
     return BF_OK;
 }
 
-static bf_status_t put_state(const visit_t *v, bf_task_state_t state, bf_err_t *err)
+static bf_status_t put_state(const bf_meeting_t *v, bf_task_state_t state, bf_err_t *err)
 {
     if (v->flow->is_probe) {
         return BF_OK;
@@ -81,14 +73,14 @@ static bf_status_t put_state(const visit_t *v, bf_task_state_t state, bf_err_t *
 }
 
 /* What find says: the task that it came to last (rule 110). */
-static void report(const visit_t *v, bf_task_state_t state)
+static void report(const bf_meeting_t *v, bf_task_state_t state)
 {
     if (v->flow->intent == BF_INTENT_FIND) {
         v->flow->task = (bf_task_t){v->node, state, v->round};
     }
 }
 
-static bf_status_t add_found(const visit_t *v, bf_task_state_t state, bf_err_t *err)
+static bf_status_t add_found(const bf_meeting_t *v, bf_task_state_t state, bf_err_t *err)
 {
     bf_flow_t *flow = v->flow;
     if (flow->found_count == flow->found_room) {
@@ -103,8 +95,8 @@ static bf_status_t add_found(const visit_t *v, bf_task_state_t state, bf_err_t *
         flow->found = found;
         flow->found_room = room;
     }
-    flow->found[flow->found_count++] =
-        (bf_found_t){{v->node, state, v->round}, bf_exchanger_log_visit(v->ex)};
+    uint32_t visit = v->ex ? bf_exchanger_log_visit(v->ex) : BF_LOG_NONE;
+    flow->found[flow->found_count++] = (bf_found_t){{v->node, state, v->round}, visit};
     return BF_OK;
 }
 
@@ -128,7 +120,7 @@ static bf_driver_t *delegate_of(bf_flow_t *flow, const bf_graph_t *graph, bf_err
 }
 
 /* A probe must not act: scripts set what is forgotten, components are left out. */
-static bf_status_t run_delegate(const visit_t *v, bf_err_t *err)
+static bf_status_t run_delegate(const bf_meeting_t *v, bf_err_t *err)
 {
     if (v->flow->is_probe) {
         return v->node->task.kind == BF_CODE_COMPONENT
@@ -141,7 +133,7 @@ static bf_status_t run_delegate(const visit_t *v, bf_err_t *err)
 
 /* --- automatic nodes (rules 106, 107) --- */
 
-static bf_status_t settle_auto(const visit_t *v, bool waits, bf_err_t *err)
+static bf_status_t settle_auto(const bf_meeting_t *v, bool waits, bf_err_t *err)
 {
     if (!waits) {
         report(v, BF_TASK_COMPLETED);
@@ -154,7 +146,7 @@ static bf_status_t settle_auto(const visit_t *v, bool waits, bf_err_t *err)
     return v->state == BF_TASK_UNKNOWN ? put_state(v, BF_TASK_WAITING, err) : BF_OK;
 }
 
-static bf_status_t run_auto(const visit_t *v, bf_err_t *err)
+static bf_status_t run_auto(const bf_meeting_t *v, bf_err_t *err)
 {
     bf_flow_t *flow = v->flow;
     if (flow->held == v->node && v->state == BF_TASK_WAITING) {
@@ -173,7 +165,7 @@ static bf_status_t run_auto(const visit_t *v, bf_err_t *err)
         v, bf_exchanger_is_stopped(v->ex) || bf_exchanger_is_interrupted(v->ex), err);
 }
 
-static bf_status_t handle_auto(const visit_t *v, bf_err_t *err)
+static bf_status_t handle_auto(const bf_meeting_t *v, bf_err_t *err)
 {
     switch (v->state) {
     case BF_TASK_UNKNOWN:
@@ -199,7 +191,7 @@ static bf_status_t call_done(bf_driver_t *driver, bf_exchanger_t *ex,
                              const bf_node_t *node, bool pending, bf_err_t *err)
 {
     bf_flow_t *flow = (bf_flow_t *)driver;
-    visit_t v;
+    bf_meeting_t v;
     bf_status_t rc = open_visit(flow, ex, node, &v, err);
     if (rc != BF_OK) {
         return rc;
@@ -219,7 +211,7 @@ static bf_status_t call_done(bf_driver_t *driver, bf_exchanger_t *ex,
 
 /* --- tasks of somebody (rules 108-110) --- */
 
-static bf_status_t mark(const visit_t *v, bool operable, bf_err_t *err)
+static bf_status_t mark(const bf_meeting_t *v, bool operable, bf_err_t *err)
 {
     bf_flow_t *flow = v->flow;
     switch (flow->intent) {
@@ -244,17 +236,9 @@ static bf_status_t mark(const visit_t *v, bool operable, bf_err_t *err)
     return v->state == BF_TASK_UNKNOWN ? put_state(v, BF_TASK_WAITING, err) : BF_OK;
 }
 
-static bf_status_t handle_task_of_somebody(const visit_t *v, bf_err_t *err)
+bf_status_t bf_flow_meet(const bf_meeting_t *v, bf_err_t *err)
 {
     bf_flow_t *flow = v->flow;
-    if (v->state == BF_TASK_COMPLETED || v->state == BF_TASK_TERMINATED) {
-        report(v, v->state);
-        if (v->state == BF_TASK_TERMINATED && flow->intent != BF_INTENT_MAP) {
-            bf_exchanger_stop(v->ex);
-        }
-        return BF_OK;
-    }
-    bf_exchanger_pend(v->ex);
     if (flow->is_terminated) {
         return BF_OK;
     }
@@ -267,15 +251,31 @@ static bf_status_t handle_task_of_somebody(const visit_t *v, bf_err_t *err)
     }
     if (flow->intent == BF_INTENT_FIND) {
         report(v, shown);
-        bf_exchanger_stop(v->ex);
+        if (v->ex) {
+            bf_exchanger_stop(v->ex);
+        }
     }
     return mark(v, operable, err);
+}
+
+static bf_status_t handle_task_of_somebody(const bf_meeting_t *v, bf_err_t *err)
+{
+    bf_flow_t *flow = v->flow;
+    if (v->state == BF_TASK_COMPLETED || v->state == BF_TASK_TERMINATED) {
+        report(v, v->state);
+        if (v->state == BF_TASK_TERMINATED && flow->intent != BF_INTENT_MAP) {
+            bf_exchanger_stop(v->ex);
+        }
+        return BF_OK;
+    }
+    bf_exchanger_pend(v->ex);
+    return bf_flow_meet(v, err);
 }
 
 /* --- work that is handed to a service --- */
 
 /* Open for the service's submit, for those who ask, and for nobody's claim. */
-static bf_status_t handle_topic(const visit_t *v, bf_err_t *err)
+static bf_status_t handle_topic(const bf_meeting_t *v, bf_err_t *err)
 {
     bf_flow_t *flow = v->flow;
     if (v->state == BF_TASK_COMPLETED || v->state == BF_TASK_TERMINATED) {
@@ -305,7 +305,7 @@ static bf_status_t handle_task(bf_driver_t *driver, bf_exchanger_t *ex,
                                const bf_node_t *node, bf_err_t *err)
 {
     bf_flow_t *flow = (bf_flow_t *)driver;
-    visit_t v;
+    bf_meeting_t v;
     if (flow->done_calls) {
         if (node->task.kind == BF_CODE_GRAPH) {
             flow->done_calls++;
@@ -343,7 +343,7 @@ static bf_status_t recall_route(bf_driver_t *driver, bf_exchanger_t *ex,
                                 bf_err_t *err)
 {
     bf_flow_t *flow = (bf_flow_t *)driver;
-    visit_t v;
+    bf_meeting_t v;
     bf_status_t rc = open_visit(flow, ex, node, &v, err);
     if (rc != BF_OK) {
         return rc;
@@ -365,7 +365,7 @@ static bf_status_t record_route(bf_driver_t *driver, bf_exchanger_t *ex,
                                 const bf_node_t *node, const bool *chosen, bf_err_t *err)
 {
     bf_flow_t *flow = (bf_flow_t *)driver;
-    visit_t v;
+    bf_meeting_t v;
     if (flow->is_probe) {
         return BF_OK;
     }
@@ -390,6 +390,13 @@ static bf_status_t record_route(bf_driver_t *driver, bf_exchanger_t *ex,
 
 /* --- the other hooks --- */
 
+/* Does the delegate do something at each visit, or call graphs that no node names? */
+static bool is_custom(const bf_driver_t *delegate)
+{
+    const bf_driver_ops_t *ops = delegate->ops;
+    return ops->on_node_start || ops->on_node_end || ops->handle_task;
+}
+
 /* Variables of the repository for this node (rule 98), then the delegate's hook. */
 static bf_status_t on_node_start(bf_driver_t *driver, bf_exchanger_t *ex,
                                  const bf_node_t *node, bf_err_t *err)
@@ -412,6 +419,9 @@ static bf_status_t on_node_start(bf_driver_t *driver, bf_exchanger_t *ex,
     bf_driver_t *delegate = delegate_of(flow, node->graph, err);
     if (!delegate) {
         return BF_E_NOT_FOUND;
+    }
+    if (is_custom(delegate)) {
+        bf_exchanger_repeats(ex);
     }
     return delegate->ops->on_node_start
                ? delegate->ops->on_node_start(delegate, ex, node, err)
@@ -476,6 +486,7 @@ void bf_flow_init(bf_flow_t *flow, bf_executor_t *executor, const bf_scope_t *sc
         .intent = intent,
         .is_probe = is_probe(intent),
         .is_terminated = bf_instance_status(scope->inst) == BF_INSTANCE_TERMINATED,
+        .log = {.arena = scope->arena},
     };
 }
 
@@ -489,11 +500,21 @@ bf_status_t bf_flow_run(bf_flow_t *flow, bf_graph_t *graph, bool keep_log, bf_er
         .trace = hidden ? BF_TRACE_OFF : BF_TRACE_FRESH,
         .is_probe = flow->is_probe,
         .log = keep_log ? &flow->log : NULL,
+        .point = bf_flow_point(flow),
     };
-    flow->log.arena = flow->scope->arena;
     bf_context_t *ctx = flow->scope->ctx;
+    bool done = false;
+    if (options.point && !keep_log) {
+        bf_status_t rc = bf_flow_run_short(flow, graph, options.point, &done, err);
+        if (done || rc != BF_OK) {
+            return rc;
+        }
+    }
     bf_status_t rc = bf_engine_eval(flow->executor->engine, graph, ctx, &options, err);
     flow->ended = rc == BF_OK && bf_context_outcome(ctx) == BF_EVAL_DONE;
+    if (rc == BF_OK && options.point && !flow->is_probe) {
+        options.point->version = bf_instance_states_version(flow->scope->inst);
+    }
     return rc;
 }
 
@@ -502,6 +523,7 @@ bf_status_t bf_flow_walk(bf_flow_t *flow, bf_executor_t *executor,
                          bf_err_t *err)
 {
     bf_flow_init(flow, executor, scope, intent);
+    flow->uses_point = !keep_log;
     return bf_flow_run(flow, scope->graph, keep_log, err);
 }
 

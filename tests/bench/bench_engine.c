@@ -292,6 +292,8 @@ static void run_eval(const eval_bench_t *bench)
 
 /* --- approvals --- */
 
+#define POSITION_PAIRS 1000 /* measured at each position */
+
 typedef struct approval {
     bf_engine_t *engine;
     bf_controller_t *controller;
@@ -301,7 +303,7 @@ typedef struct approval {
     bf_instance_t *inst;
     bf_context_t *ctx;
     bf_scope_t scope;
-    const bf_node_t *nodes[16];
+    bf_err_t err;
 } approval_t;
 
 static void write_chain(bf_str_t *text, int length)
@@ -361,20 +363,19 @@ static void close_instance(approval_t *a)
 /* Claim the next task and submit it. */
 static void pair(approval_t *a)
 {
-    bf_err_t err = BF_ERR_INIT;
     bf_task_t task;
     bf_submit_result_t result;
     bf_instance_begin(a->inst);
-    if (bf_executor_claim_in(a->executor, &a->scope, &task, &err) != BF_OK ||
+    if (bf_executor_claim_in(a->executor, &a->scope, &task, &a->err) != BF_OK ||
         !task.node) {
-        die("claim", &err);
+        die("claim", &a->err);
     }
     bf_instance_commit(a->inst);
     bf_submit_t submit = {.node = task.node, .action = BF_ACTION_FORWARD};
     bf_instance_begin(a->inst);
     if (bf_executor_submit_in(a->executor, &a->scope, &submit, BF_GUARD_STRICT, &result,
-                              &err) != BF_OK) {
-        die("submit", &err);
+                              &a->err) != BF_OK) {
+        die("submit", &a->err);
     }
     bf_instance_commit(a->inst);
     bf_arena_clear(&a->arena);
@@ -424,7 +425,7 @@ static void run_position(int position)
     bf_value_t who = actor_map();
     bf_err_t err = BF_ERR_INIT;
     char metric[40];
-    approval_init(&a, position + 100);
+    approval_init(&a, position + POSITION_PAIRS + 2);
     open_instance(&a, &who);
     bf_instance_begin(a.inst);
     for (int i = 0; i < position; i++) {
@@ -437,12 +438,12 @@ static void run_position(int position)
     bf_instance_commit(a.inst);
     pair(&a); /* warm */
     int64_t start = cpu_ns();
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < POSITION_PAIRS; i++) {
         pair(&a);
     }
     int64_t elapsed = cpu_ns() - start;
     (void)snprintf(metric, sizeof(metric), "claim+submit at %d", position);
-    report("position", metric, (double)elapsed / 50.0, "ns");
+    report("position", metric, (double)elapsed / POSITION_PAIRS, "ns");
     close_instance(&a);
     approval_fini(&a);
 }

@@ -431,23 +431,33 @@ void gen_expect_notes(const gen_t *gen, bf_str_t *ret)
 
 /* --- wild graphs --- */
 
-static void write_wild_node(uint64_t *state, unsigned i, unsigned size, bool with_tasks,
-                            bf_str_t *out)
+static const char *wild_type(const gen_wild_t *w, uint64_t *state, unsigned i)
 {
     static const char *const types[] = {"activity",  "activity", "activity", "exclusive",
                                         "inclusive", "parallel", "loop",     "end"};
-    const char *type = types[below(state, i + 1 == size ? 8 : 7)];
+    if (w->is_calm && i + 1 < w->size && (one_in(state, 2) || i % 7 == 0)) {
+        return types[0];
+    }
+    const char *type = types[below(state, i + 1 == w->size ? 8 : 7)];
+    return w->is_calm && !strcmp(type, "loop") ? "exclusive" : type;
+}
+
+static void write_wild_links(const gen_wild_t *w, uint64_t *state, unsigned i,
+                             const char *type, bf_str_t *out)
+{
     bool is_choice = !strcmp(type, "exclusive");
-    unsigned links = below(state, 4);
-    links = i + 1 < size && !links ? 1 : links;
-    bf_str_printf(out, ",{\"id\":\"n%u\",\"type\":\"%s\",\"link\":[", i, type);
+    bool is_activity = !strcmp(type, "activity");
+    unsigned links = w->is_calm && is_activity ? 1 : below(state, 4);
+    links = i + 1 < w->size && !links ? 1 : links;
     bool has_default = false;
     for (unsigned k = 0; k < links && strcmp(type, "end") != 0; k++) {
         /* mostly forward */
-        unsigned to = one_in(state, 4) ? below(state, size)
-                                       : i + 1 + below(state, size - i > 1 ? 3 : 1);
-        to = to < size ? to : size - 1;
+        unsigned to = one_in(state, w->is_calm ? 10 : 4)
+                          ? below(state, w->size)
+                          : i + 1 + below(state, w->size - i > 1 ? 3 : 1);
+        to = to < w->size ? to : w->size - 1;
         bool when = one_in(state, 3) || (is_choice && has_default);
+        when = when && !(w->is_calm && is_activity);
         has_default = has_default || !when;
         bf_str_printf(out, "%s{\"nextId\":\"n%u\"", k ? "," : "", to);
         if (when) {
@@ -455,28 +465,65 @@ static void write_wild_node(uint64_t *state, unsigned i, unsigned size, bool wit
         }
         bf_str_putc(out, '}');
     }
-    bf_str_puts(out, "],\"task\":\"n = n + 1\"");
+}
+
+/* One of the graphs that may be called. */
+static const char *pick_call(const gen_wild_t *w, uint64_t *state, char *room,
+                             size_t size)
+{
+    unsigned count = 1;
+    for (const char *p = w->calls; *p; p++) {
+        count += *p == ' ';
+    }
+    const char *at = w->calls;
+    for (unsigned pick = below(state, count); pick; pick--) {
+        at = strchr(at, ' ') + 1;
+    }
+    (void)snprintf(room, size, "%.*s", (int)strcspn(at, " "), at);
+    return room;
+}
+
+static void write_wild_node(const gen_wild_t *w, uint64_t *state, unsigned i,
+                            bf_str_t *out)
+{
+    char called[32];
+    const char *type = wild_type(w, state, i);
+    bf_str_printf(out, ",{\"id\":\"n%u\",\"type\":\"%s\",\"link\":[", i, type);
+    write_wild_links(w, state, i, type, out);
+    if (w->calls && !strcmp(type, "activity") && one_in(state, 4)) {
+        bf_str_printf(out, "],\"task\":\"#%s\"",
+                      pick_call(w, state, called, sizeof(called)));
+    } else if (w->with_jobs && !strcmp(type, "activity") && one_in(state, 5)) {
+        bf_str_puts(out, "],\"task\":\"@kafka:jobs\"");
+    } else {
+        bf_str_puts(out, "],\"task\":\"n = n + 1\"");
+    }
     if (!strcmp(type, "loop") && one_in(state, 2)) {
         bf_str_printf(out, ",\"meta\":{\"$for\":\"v\",\"$in\":\"0...%u\"}",
                       below(state, 3));
-    } else if (with_tasks && one_in(state, 3) && strcmp(type, "end") != 0) {
+    } else if (w->with_tasks && one_in(state, 3) && strcmp(type, "end") != 0) {
         bf_str_printf(out, ",\"meta\":{\"actor\":\"r%u\"}", below(state, GEN_ROLES));
+    }
+    if (!w->is_calm && one_in(state, 12)) {
+        bf_str_puts(out, ",\"when\":\"n % 3 > 0\"");
     }
     bf_str_putc(out, '}');
 }
 
-char *gen_wild(uint64_t seed, unsigned size, bool with_tasks)
+char *gen_wild(const gen_wild_t *w)
 {
-    uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 7;
+    uint64_t state = w->seed * UINT64_C(0x9E3779B97F4A7C15) + 7;
     bf_str_t out;
     bf_str_init(&out, 0);
     for (int i = 0; i < 8; i++) {
         (void)gen_random(&state);
     }
-    bf_str_puts(&out, "{\"id\":\"g\",\"layout\":[{\"id\":\"s\",\"type\":\"start\","
-                      "\"link\":[\"n0\"]}");
-    for (unsigned i = 0; i < size; i++) {
-        write_wild_node(&state, i, size, with_tasks, &out);
+    bf_str_printf(&out,
+                  "{\"id\":\"%s\",\"layout\":[{\"id\":\"s\",\"type\":\"start\","
+                  "\"link\":[\"n0\"]}",
+                  w->id);
+    for (unsigned i = 0; i < w->size; i++) {
+        write_wild_node(w, &state, i, &out);
     }
     bf_str_puts(&out, "]}");
     return bf_str_take(&out, NULL);

@@ -39,8 +39,19 @@ void gen_expect(const gen_t *gen, bf_str_t *ret);
 /** IDs of the nodes whose `@note` runs, in order, as gen_expect(). */
 void gen_expect_notes(const gen_t *gen, bf_str_t *ret);
 
-/** A wild graph "g": JSON of a layout, the caller frees. NULL when out of memory. */
-char *gen_wild(uint64_t seed, unsigned size, bool with_tasks);
+typedef struct gen_wild {
+    uint64_t seed;
+    unsigned size;     /* nodes beside START */
+    const char *id;    /* of the graph */
+    bool with_tasks;   /* some nodes belong to actors */
+    bool with_jobs;    /* some activities hand their work to a service */
+    bool is_calm;      /* conditions at gateways only, no loops, mostly activities */
+    const char *calls; /* some activities call one of these graphs: "h k"; NULL = none */
+} gen_wild_t;
+
+/** A wild graph: JSON of a layout, the caller frees. NULL when out of memory.  Conditions
+ *  ask for the number n, and automatic activities count it up. */
+char *gen_wild(const gen_wild_t *wild);
 
 /** Next number of a generator that is started with any state but 0. */
 uint64_t gen_random(uint64_t *state);

@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpmflow/executor.h"
-#include "tests/support/gen.h"
+#include "tests/support/rig.h"
 
 #define CASES 1500
 
@@ -67,32 +66,7 @@ static void check(property_t property, const char *name)
     }
 }
 
-/* --- what the properties use --- */
-
-typedef struct rig {
-    bf_engine_t *engine;
-    bf_controller_t *controller;
-    bf_executor_t *executor;
-    bf_instance_t *inst;
-    bf_context_t *ctx;
-    bf_arena_t arena;
-    bf_scope_t scope;
-    bf_str_t notes;
-    bf_value_t who;
-    bf_member_t who_member;
-    char who_name[8];
-    bf_err_t err;
-} rig_t;
-
-static bf_status_t note(void *arg, bf_context_t *ctx, const bf_node_t *node,
-                        bf_err_t *err)
-{
-    bf_str_t *notes = arg;
-    (void)ctx;
-    (void)err;
-    bf_str_printf(notes, "%s%s", notes->len ? " " : "", node->id);
-    return BF_OK;
-}
+/* --- walks --- */
 
 static bf_status_t visit(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
                          bf_err_t *err)
@@ -104,34 +78,6 @@ static bf_status_t visit(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
     return BF_OK;
 }
 
-static void load(bf_engine_t *engine, const char *layout)
-{
-    bf_graph_t *graph = NULL;
-    bf_err_t err = BF_ERR_INIT;
-    cr_assert_eq(bf_graph_load_text(layout, strlen(layout), "gen", NULL, &graph, &err),
-                 BF_OK, "%s\n%s", err.text, layout);
-    cr_assert_eq(bf_engine_load(engine, graph, &err), BF_OK);
-    bf_graph_unref(graph);
-}
-
-static void load_all(bf_engine_t *engine, const gen_t *gen)
-{
-    for (unsigned i = 0; gen_layout(gen, i); i++) {
-        load(engine, gen_layout(gen, i));
-    }
-}
-
-static bf_engine_t *new_engine(bf_str_t *notes)
-{
-    bf_component_t component = {.run = note, .arg = notes};
-    bf_engine_t *engine = bf_engine_new();
-    cr_assert_not_null(engine);
-    cr_assert_eq(bf_engine_set_component(engine, "note", &component), BF_OK);
-    return engine;
-}
-
-/* --- walks --- */
-
 static const char *walks_as_expected(uint64_t seed, unsigned size)
 {
     gen_options_t options = {.seed = seed, .size = size, .with_calls = true};
@@ -141,12 +87,12 @@ static const char *walks_as_expected(uint64_t seed, unsigned size)
     bf_err_t err = BF_ERR_INIT;
     bf_str_init(&visits, 0);
     bf_str_init(&expected, 0);
-    bf_engine_t *engine = new_engine(&expected); /* notes are not looked at */
+    bf_engine_t *engine = rig_engine(&expected); /* notes are not looked at */
     bf_context_t *ctx = bf_context_new("i");
     bf_interceptor_t hook = {.on_node_start = visit, .arg = &visits};
     text[0] = '\0';
     cr_assert_eq(bf_engine_add_interceptor(engine, &hook), BF_OK);
-    load_all(engine, gen);
+    rig_load_all(engine, gen);
     cr_assert_eq(gen_set_vars(gen, ctx), BF_OK);
     bf_eval_options_t eval = {.steps = -1, .max_steps = 1000000};
     bf_status_t rc =
@@ -196,12 +142,12 @@ static const char *steps_lead_the_same_way(uint64_t seed, unsigned size)
     bf_err_t err = BF_ERR_INIT;
     bf_str_init(&visits, 0);
     bf_str_init(&expected, 0);
-    bf_engine_t *engine = new_engine(&expected);
+    bf_engine_t *engine = rig_engine(&expected);
     bf_context_t *ctx = bf_context_new("i");
     bf_interceptor_t hook = {.on_node_start = visit, .arg = &visits};
     text[0] = '\0';
     cr_assert_eq(bf_engine_add_interceptor(engine, &hook), BF_OK);
-    load_all(engine, gen);
+    rig_load_all(engine, gen);
     cr_assert_eq(gen_set_vars(gen, ctx), BF_OK);
     uint64_t state = seed + 99;
     bf_graph_t *graph = bf_engine_graph(engine, "g");
@@ -234,7 +180,7 @@ Test(properties, steps__visit_the_same_nodes_as_one_walk)
 /* Any links between any nodes: it ends, and says how. */
 static const char *wild_walks_end(uint64_t seed, unsigned size)
 {
-    char *layout = gen_wild(seed, size, false);
+    char *layout = gen_wild(&(gen_wild_t){.seed = seed, .size = size, .id = "g"});
     bf_graph_t *graph = NULL;
     bf_err_t err = BF_ERR_INIT;
     bf_engine_t *engine = bf_engine_new();
@@ -273,97 +219,6 @@ Test(properties, wild_graphs__never_hang_and_no_join_is_forgotten)
 
 /* --- work --- */
 
-static void rig_init(rig_t *rig, const gen_t *gen)
-{
-    memset(rig, 0, sizeof(*rig));
-    bf_str_init(&rig->notes, 0);
-    rig->engine = new_engine(&rig->notes);
-    rig->controller = bf_actor_controller_new(NULL, 0);
-    rig->executor = bf_executor_new(rig->engine, rig->controller, NULL);
-    rig->inst = bf_instance_new("i");
-    rig->ctx = bf_context_new_borrowing("i", bf_instance_vars(rig->inst));
-    cr_assert(rig->executor && rig->ctx);
-    bf_arena_init(&rig->arena, 0);
-    if (gen) {
-        load_all(rig->engine, gen);
-        bf_instance_begin(rig->inst);
-        cr_assert_eq(gen_set_vars(gen, rig->ctx), BF_OK);
-        bf_instance_commit(rig->inst);
-    }
-    bf_executor_set_max_steps(rig->executor, 100000);
-    rig->scope = (bf_scope_t){.inst = rig->inst,
-                              .graph = bf_engine_graph(rig->engine, "g"),
-                              .ctx = rig->ctx,
-                              .arena = &rig->arena};
-}
-
-static void rig_fini(rig_t *rig)
-{
-    bf_context_free(rig->ctx);
-    bf_instance_free(rig->inst);
-    bf_executor_free(rig->executor);
-    bf_controller_free(rig->controller);
-    bf_engine_free(rig->engine);
-    bf_arena_fini(&rig->arena);
-    bf_str_fini(&rig->notes);
-}
-
-static void act_as(rig_t *rig, unsigned role)
-{
-    (void)snprintf(rig->who_name, sizeof(rig->who_name), "r%u", role);
-    rig->who_member = (bf_member_t){"actor", 5, bf_value_cstr(rig->who_name)};
-    rig->who =
-        (bf_value_t){.type = BF_VALUE_MAP, .len = 1, .as.members = &rig->who_member};
-    bf_context_set_transient(rig->ctx, &rig->who);
-}
-
-static unsigned role_of(const bf_node_t *node)
-{
-    const bf_value_t *actor = bf_node_meta(node, "actor");
-    return actor ? (unsigned)(actor->as.string[1] - '0') : 0;
-}
-
-/* Everything that is stored, and all variables. */
-static char *dump(rig_t *rig)
-{
-    bf_str_t str;
-    bf_str_init(&str, 0);
-    cr_assert_eq(bf_instance_write_states(rig->inst, &str), BF_OK);
-    bf_vars_write_json(bf_instance_vars(rig->inst), &str);
-    bf_str_printf(&str, " %d", (int)bf_instance_status(rig->inst));
-    return bf_str_take(&str, NULL);
-}
-
-static bf_status_t find_next(rig_t *rig, const bf_task_t **ret, size_t *ret_count)
-{
-    bf_instance_begin(rig->inst);
-    bf_status_t rc =
-        bf_executor_find_next_in(rig->executor, &rig->scope, ret, ret_count, &rig->err);
-    bf_instance_rollback(rig->inst);
-    return rc;
-}
-
-static bf_status_t claim(rig_t *rig, bf_task_t *ret)
-{
-    bf_instance_begin(rig->inst);
-    bf_status_t rc = bf_executor_claim_in(rig->executor, &rig->scope, ret, &rig->err);
-    rc == BF_OK ? bf_instance_commit(rig->inst) : bf_instance_rollback(rig->inst);
-    return rc;
-}
-
-static bf_status_t submit(rig_t *rig, const bf_task_t *task, bf_action_t action,
-                          const bf_node_t *target, bf_submit_result_t *ret)
-{
-    bf_submit_t submit = {
-        .node = task->node, .round = task->round, .action = action, .target = target};
-    bf_err_clear(&rig->err);
-    bf_instance_begin(rig->inst);
-    bf_status_t rc = bf_executor_submit_in(rig->executor, &rig->scope, &submit,
-                                           BF_GUARD_STRICT, ret, &rig->err);
-    rc == BF_OK ? bf_instance_commit(rig->inst) : bf_instance_rollback(rig->inst);
-    return rc;
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -391,22 +246,6 @@ static char *sorted(const char *words)
     return ret ? ret : strdup("");
 }
 
-/* Open tasks as text: "h1 h5#2 ". */
-static char *open_tasks(rig_t *rig)
-{
-    const bf_task_t *tasks = NULL;
-    size_t count = 0;
-    bf_str_t str;
-    bf_str_init(&str, 0);
-    cr_assert_eq(find_next(rig, &tasks, &count), BF_OK, "%s", rig->err.text);
-    for (size_t i = 0; i < count; i++) {
-        bf_str_printf(&str, "%s/%s#%u ", tasks[i].node->graph->id, tasks[i].node->id,
-                      tasks[i].round);
-    }
-    char *ret = bf_str_take(&str, NULL);
-    return ret ? ret : strdup("");
-}
-
 /* Claim by the one whose task is asked for, then submit: until nothing is open. */
 static const char *work_is_done_once(uint64_t seed, unsigned size)
 {
@@ -429,26 +268,26 @@ static const char *work_is_done_once(uint64_t seed, unsigned size)
         bf_task_t task = {0};
         bf_submit_result_t result = {0};
         bf_arena_clear(&rig.arena);
-        act_as(&rig, (unsigned)(gen_random(&state) >> 40) % GEN_ROLES);
+        rig_act_as(&rig, (unsigned)(gen_random(&state) >> 40) % GEN_ROLES);
         FAIL_IF(i > 3000, "no end in sight");
         free(before);
         free(after);
-        before = dump(&rig);
-        bf_status_t rc = find_next(&rig, &tasks, &count);
-        after = dump(&rig);
+        before = rig_dump(&rig);
+        bf_status_t rc = rig_find_next(&rig, &tasks, &count);
+        after = rig_dump(&rig);
         FAIL_IF(rc != BF_OK, "find_next: %d %s", rc, rig.err.text);
         FAIL_IF(strcmp(before, after) != 0, "find_next changed\n%s\nto\n%s", before,
                 after);
         if (count) {
-            act_as(&rig, role_of(tasks[(gen_random(&state) >> 40) % count].node));
+            rig_act_as(&rig, rig_role_of(tasks[(gen_random(&state) >> 40) % count].node));
         }
-        rc = claim(&rig, &task);
+        rc = rig_claim(&rig, &task);
         FAIL_IF(rc != BF_OK, "claim: %d %s", rc, rig.err.text);
         FAIL_IF(count && !task.node, "claim found nothing, find_next found %zu", count);
         FAIL_IF(!count && bf_instance_status(rig.inst) == BF_INSTANCE_RUNNING,
                 "nothing is open, but the instance is not completed");
         if (task.node) {
-            rc = submit(&rig, &task, BF_ACTION_FORWARD, NULL, &result);
+            rc = rig_submit(&rig, &task, BF_ACTION_FORWARD, NULL, &result);
             FAIL_IF(rc != BF_OK, "submit %s: %d %s", task.node->id, rc, rig.err.text);
             FAIL_IF(!result.target_count, "submit of %s led to nothing", task.node->id);
         }
@@ -490,17 +329,17 @@ static const char *back_undoes_forward(uint64_t seed, unsigned size)
         size_t count = 0;
         bf_submit_result_t result = {0};
         bf_arena_clear(&rig.arena);
-        cr_assert_eq(find_next(&rig, &tasks, &count), BF_OK);
+        cr_assert_eq(rig_find_next(&rig, &tasks, &count), BF_OK);
         if (!count) {
             break;
         }
         bf_task_t task = tasks[(gen_random(&state) >> 40) % count];
-        act_as(&rig, role_of(task.node));
+        rig_act_as(&rig, rig_role_of(task.node));
         free(before);
         free(after);
-        before = open_tasks(&rig);
+        before = rig_open_tasks(&rig);
         after = NULL;
-        bf_status_t rc = submit(&rig, &task, BF_ACTION_FORWARD, NULL, &result);
+        bf_status_t rc = rig_submit(&rig, &task, BF_ACTION_FORWARD, NULL, &result);
         FAIL_IF(rc != BF_OK, "submit %s: %d %s", task.node->id, rc, rig.err.text);
         bf_task_t next = result.target_count == 1 ? result.targets[0] : task;
         if (result.target_count != 1 || next.node->type == BF_NODE_END ||
@@ -508,12 +347,12 @@ static const char *back_undoes_forward(uint64_t seed, unsigned size)
             next.node == task.node) {
             continue;
         }
-        act_as(&rig, role_of(next.node));
-        rc = submit(&rig, &next, BF_ACTION_BACK, NULL, &result);
+        rig_act_as(&rig, rig_role_of(next.node));
+        rc = rig_submit(&rig, &next, BF_ACTION_BACK, NULL, &result);
         FAIL_IF(rc != BF_OK, "back %s: %d %s", next.node->id, rc, rig.err.text);
         bool one_way = result.target_count == 1 && result.targets[0].node == task.node &&
                        result.targets[0].round == task.round;
-        after = open_tasks(&rig);
+        after = rig_open_tasks(&rig);
         FAIL_IF(one_way && strcmp(before, after) != 0,
                 "%s, then back from %s: open\n%s\nnot\n%s", task.node->id, next.node->id,
                 after, before);
@@ -521,8 +360,8 @@ static const char *back_undoes_forward(uint64_t seed, unsigned size)
         for (size_t k = 0; k < result.target_count; k++) {
             bf_task_t again = result.targets[k];
             bf_submit_result_t ignored;
-            act_as(&rig, role_of(again.node));
-            rc = submit(&rig, &again, BF_ACTION_FORWARD, NULL, &ignored);
+            rig_act_as(&rig, rig_role_of(again.node));
+            rc = rig_submit(&rig, &again, BF_ACTION_FORWARD, NULL, &ignored);
             FAIL_IF(rc != BF_OK, "again %s: %d %s", again.node->id, rc, rig.err.text);
         }
     }
@@ -547,7 +386,8 @@ static const char *random_commands_are_safe(uint64_t seed, unsigned size)
                                           BF_ACTION_FORWARD,   BF_ACTION_BACK,
                                           BF_ACTION_BACK,      BF_ACTION_FORWARD_JUMP,
                                           BF_ACTION_BACK_JUMP, BF_ACTION_RESTART};
-    char *layout = gen_wild(seed, size, true);
+    char *layout = gen_wild(
+        &(gen_wild_t){.seed = seed, .size = size, .id = "g", .with_tasks = true});
     rig_t rig;
     uint64_t state = seed + 77;
     char *before = NULL;
@@ -556,7 +396,7 @@ static const char *random_commands_are_safe(uint64_t seed, unsigned size)
     bf_value_t zero = bf_value_int(0);
     text[0] = '\0';
     rig_init(&rig, NULL);
-    load(rig.engine, layout);
+    rig_load(rig.engine, layout);
     rig.scope.graph = bf_engine_graph(rig.engine, "g");
     bf_executor_set_max_steps(rig.executor, 300);
     bf_instance_begin(rig.inst);
@@ -566,9 +406,9 @@ static const char *random_commands_are_safe(uint64_t seed, unsigned size)
         bf_submit_result_t result = {0};
         bf_task_t task = {.round = 0};
         bf_arena_clear(&rig.arena);
-        act_as(&rig, (unsigned)(gen_random(&state) >> 40) % GEN_ROLES);
+        rig_act_as(&rig, (unsigned)(gen_random(&state) >> 40) % GEN_ROLES);
         bf_err_clear(&rig.err);
-        bf_status_t rc = claim(&rig, &task);
+        bf_status_t rc = rig_claim(&rig, &task);
         FAIL_IF(rc != BF_OK && rc != BF_E_STEP_LIMIT && rc != BF_E_NO_ROUTE &&
                     rc != BF_E_LIMIT,
                 "claim: %d %s", rc, rig.err.text);
@@ -579,9 +419,10 @@ static const char *random_commands_are_safe(uint64_t seed, unsigned size)
         }
         free(before);
         free(after);
-        before = dump(&rig);
-        rc = submit(&rig, &task, actions[(gen_random(&state) >> 40) % 8], NULL, &result);
-        after = dump(&rig);
+        before = rig_dump(&rig);
+        rc = rig_submit(&rig, &task, actions[(gen_random(&state) >> 40) % 8], NULL,
+                        &result);
+        after = rig_dump(&rig);
         FAIL_IF(rc != BF_OK && !rig.err.text[0], "status %d without a word", rc);
         FAIL_IF(rc != BF_OK && strcmp(before, after) != 0,
                 "refused (%s), but changed\n%s\nto\n%s", rig.err.text, before, after);
@@ -621,22 +462,22 @@ static const char *stored_behaves_the_same(uint64_t seed, unsigned size)
         unsigned role = (unsigned)(gen_random(&state) >> 40) % GEN_ROLES;
         bf_arena_clear(&a.arena);
         bf_arena_clear(&b.arena);
-        act_as(&a, role);
-        cr_assert_eq(claim(&a, &task), BF_OK, "%s", a.err.text);
+        rig_act_as(&a, role);
+        cr_assert_eq(rig_claim(&a, &task), BF_OK, "%s", a.err.text);
         if (task.node) {
-            cr_assert_eq(submit(&a, &task, BF_ACTION_FORWARD, NULL, &result), BF_OK);
+            cr_assert_eq(rig_submit(&a, &task, BF_ACTION_FORWARD, NULL, &result), BF_OK);
         }
         cr_assert_eq(bf_instance_write_row(a.inst, &b.arena, &row, &a.err), BF_OK);
         bf_context_free(b.ctx);
         cr_assert_eq(bf_instance_load_row(b.inst, &row, &b.err), BF_OK, "%s", b.err.text);
         b.ctx = bf_context_new_borrowing("i", bf_instance_vars(b.inst));
         b.scope.ctx = b.ctx;
-        act_as(&a, role);
-        act_as(&b, role);
+        rig_act_as(&a, role);
+        rig_act_as(&b, role);
         free(mine);
         free(theirs);
-        mine = open_tasks(&a);
-        theirs = open_tasks(&b);
+        mine = rig_open_tasks(&a);
+        theirs = rig_open_tasks(&b);
         FAIL_IF(strcmp(mine, theirs) != 0, "open:\n%s\nstored:\n%s", mine, theirs);
     }
 out:
@@ -682,15 +523,16 @@ static const char *instances_do_not_mix(uint64_t seed, unsigned size)
         one.ctx = one.scope.ctx = ctxs[i];
         one.scope.arena = &rig.arena;
         bf_arena_clear(&rig.arena);
-        act_as(&one, (unsigned)(gen_random(&states[i]) >> 40) % GEN_ROLES);
-        cr_assert_eq(claim(&one, &task), BF_OK, "%s", one.err.text);
+        rig_act_as(&one, (unsigned)(gen_random(&states[i]) >> 40) % GEN_ROLES);
+        cr_assert_eq(rig_claim(&one, &task), BF_OK, "%s", one.err.text);
         if (task.node) {
-            cr_assert_eq(submit(&one, &task, BF_ACTION_FORWARD, NULL, &result), BF_OK);
+            cr_assert_eq(rig_submit(&one, &task, BF_ACTION_FORWARD, NULL, &result),
+                         BF_OK);
         }
     }
     for (int i = 0; i < 2; i++) {
         one.inst = insts[i];
-        dumps[i] = dump(&one);
+        dumps[i] = rig_dump(&one);
     }
     FAIL_IF(strcmp(dumps[0], dumps[1]) != 0, "alone:\n%s\nbeside another:\n%s", dumps[0],
             dumps[1]);
