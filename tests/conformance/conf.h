@@ -25,6 +25,8 @@
  *   engine: the members of "expect" are put over those of the scenario's expectation, for
  *   a scenario with runs those of "runs": {"2": {...}} over that of the second run;
  *   workflow: "steps": {"3": {...}} likewise; "guard": "strict" runs it with that guard.
+ * Lists beside them (graph-rules.json, flow-rules.json, expression-rules.json) hold
+ * decisions for a kind of outcome, whatever the case is called.
  *
  * Memory:  everything lives in conf->arena, which is cleared after each file.
  *
@@ -73,6 +75,22 @@ void conf_fail(conf_case_t *c, const char *fmt, ...) BF_PRINTF(2, 3);
 
 /** The case cannot be run here; it counts as skipped. @param reason static text */
 void conf_skip(conf_case_t *c, const char *reason);
+
+/** The decision for a kind of outcome: the entry of the list tests/data/decisions/<name>
+ *  whose member `key` is a part of `text`; NULL = none. */
+const bf_value_t *conf_rule(conf_t *conf, const char *name, const char *key,
+                            const char *text);
+
+/** What is left to compare of a run or step when its outcome is of a kind that is decided
+ *  (flow-rules.json); the case is DECIDED then. A case with a decision of its own is
+ *  left as it is. */
+const bf_value_t *conf_ruled(conf_case_t *c, const bf_value_t *expect,
+                             const bf_value_t *came);
+
+/** Likewise for a step of a workflow, which such an error undoes as a whole.
+ *  @param automatic the step is a claim and an automatic node is expected of it */
+const bf_value_t *conf_ruled_step(conf_case_t *c, const bf_value_t *expect,
+                                  const bf_value_t *came, bool automatic);
 
 /** What came instead of what was expected, in the shape of a decision
  *  ({"expect": ...}); for drafts. */

@@ -213,6 +213,7 @@ static const bf_value_t *run_once(engine_case_t *e, const char *where,
     }
     conf_map_t different;
     conf_map_init(c->conf, &different);
+    expect = conf_ruled(c, expect, came);
     conf_compare(c, where, expect, came, order != NULL, &different);
     check_ended(c, where, expect, came, &different);
     return conf_map_value(&different);
@@ -264,8 +265,12 @@ static void refused(engine_case_t *e, const bf_value_t *scenario)
     conf_map_put(&came, "expect", conf_map_value(&expect));
     conf_came(c, conf_map_value(&came));
     const bf_value_t *decided = conf_expect(c, scenario);
+    const bf_value_t *rule =
+        conf_rule(c->conf, "graph-rules.json", "error", e->flow.load_error);
     if (bf_value_get_str(decided, "load_error")) {
         conf_compare(c, "load", decided, conf_map_value(&expect), false, &different);
+    } else if (!c->decision && rule) {
+        c->decision = rule;
     } else {
         conf_fail(c, "load: expected the graphs to load, got %s", e->flow.load_error);
     }

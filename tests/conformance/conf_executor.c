@@ -142,6 +142,17 @@ bf_executor_t *conf_executor(workflow_case_t *w, const char *controller)
     return e->executor;
 }
 
+bool conf_is_automatic(const workflow_case_t *w, const bf_executor_t *executor,
+                       bf_context_t *ctx, const bf_node_t *node)
+{
+    size_t i = 0;
+    while (i < w->executor_count && w->executors[i].executor != executor) {
+        i++;
+    }
+    return i < w->executor_count &&
+           bf_controller_is_auto_forward(w->executors[i].controller, ctx, node);
+}
+
 void conf_executors_open(workflow_case_t *w)
 {
     w->repo = bf_memory_repository_new();

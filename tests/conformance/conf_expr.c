@@ -202,35 +202,6 @@ static void compare_value(conf_case_t *c, const bf_value_t *scenario, const char
     }
 }
 
-/* The decision for what the original refuses with this error, NULL = none. */
-static const bf_value_t *find_rule(conf_t *conf, const char *original_error)
-{
-    const char *file;
-    size_t len;
-    bf_value_t rules;
-    bf_err_t err = BF_ERR_INIT;
-    if (!conf->decisions ||
-        !conf_read_file(conf,
-                        conf_text(conf, "%s/expression-rules.json", conf->decisions),
-                        &file, &len) ||
-        bf_json_parse(&conf->arena, file, len, NULL, &rules, &err) != BF_OK ||
-        rules.type != BF_VALUE_LIST) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < rules.len; i++) {
-        const char *wanted = bf_value_get_cstr(&rules.as.items[i], "original_error");
-        if (wanted && strstr(original_error, wanted)) {
-            bf_value_t *rule = bf_arena_calloc(&conf->arena, 1, sizeof(*rule));
-            if (!rule) {
-                conf_die_nomem();
-            }
-            *rule = rules.as.items[i];
-            return rule;
-        }
-    }
-    return NULL;
-}
-
 /* The original refuses. We refuse too, or a decision says what comes instead. */
 static void compare_refused(conf_case_t *c, const bf_value_t *scenario, const char *text,
                             const bf_value_t *came)
@@ -240,7 +211,7 @@ static void compare_refused(conf_case_t *c, const bf_value_t *scenario, const ch
         compare_value(c, scenario, text, came);
         return;
     }
-    c->decision = find_rule(c->conf, error);
+    c->decision = conf_rule(c->conf, "expression-rules.json", "original_error", error);
     if (!c->decision) {
         conf_fail(c, "%s: expected an error (%s), got %s", text, error,
                   conf_json(c->conf, came));

@@ -229,35 +229,6 @@ static bf_value_t without_empty_links(conf_t *conf, const bf_value_t *value)
     return *conf_map_value(&map);
 }
 
-/* The decision for a kind of outcome, NULL = none. */
-static const bf_value_t *find_rule(conf_t *conf, const char *key, const char *text,
-                                   bool exact)
-{
-    const char *file;
-    size_t len;
-    bf_value_t rules;
-    bf_err_t err = BF_ERR_INIT;
-    if (!conf->decisions ||
-        !conf_read_file(conf, conf_text(conf, "%s/graph-rules.json", conf->decisions),
-                        &file, &len) ||
-        bf_json_parse(&conf->arena, file, len, NULL, &rules, &err) != BF_OK ||
-        rules.type != BF_VALUE_LIST) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < rules.len; i++) {
-        const char *wanted = bf_value_get_cstr(&rules.as.items[i], key);
-        if (wanted && (exact ? !strcmp(text, wanted) : strstr(text, wanted) != NULL)) {
-            bf_value_t *rule = bf_arena_calloc(&conf->arena, 1, sizeof(*rule));
-            if (!rule) {
-                conf_die_nomem();
-            }
-            *rule = rules.as.items[i];
-            return rule;
-        }
-    }
-    return NULL;
-}
-
 static void compare_to_map(conf_case_t *c, const char *name, const bf_value_t *expected,
                            const bf_value_t *came)
 {
@@ -265,7 +236,8 @@ static void compare_to_map(conf_case_t *c, const char *name, const bf_value_t *e
         return;
     }
     bf_value_t plain = came ? without_empty_links(c->conf, came) : bf_value_null();
-    const bf_value_t *rule = find_rule(c->conf, "to_map", "empty_links", true);
+    const bf_value_t *rule =
+        conf_rule(c->conf, "graph-rules.json", "to_map", "empty_links");
     if (!c->decision && rule && bf_value_equal(expected, &plain)) {
         c->decision = rule;
         return;
@@ -306,7 +278,7 @@ static void compare_reload(conf_case_t *c, const bf_value_t *expect,
         return;
     }
     if (!c->decision) {
-        c->decision = find_rule(c->conf, "to_map", "empty_links", true);
+        c->decision = conf_rule(c->conf, "graph-rules.json", "to_map", "empty_links");
     }
     if (!c->decision) {
         conf_fail(c, "to_map_after_reload: expected %s, got %s",
@@ -335,7 +307,7 @@ static void compare_error(conf_case_t *c, const bf_value_t *expect, const char *
         }
         return;
     }
-    const bf_value_t *rule = find_rule(c->conf, "error", text, false);
+    const bf_value_t *rule = conf_rule(c->conf, "graph-rules.json", "error", text);
     if (!c->decision && rule) {
         c->decision = rule;
     } else {

@@ -31,6 +31,10 @@ static const char *const scenario_members[] = {"name",
                                                "interceptor",
                                                "touches_decisions",
                                                "asserted_by_source",
+                                               "expect",
+                                               "hooks",
+                                               "drivers",
+                                               "executor",
                                                NULL};
 
 static const char *const step_members[] = {"op",
@@ -102,11 +106,10 @@ static bag_t *choose_bag(workflow_case_t *w, const bf_value_t *step)
     } else if (is_true(step, "json_roundtrip")) {
         bag->ctx = conf_roundtrip(w->c, bag->ctx);
     }
-    const char *actor = bf_value_get_cstr(step, "actor");
+    const bf_value_t *actor = bf_value_get_str(step, "actor");
     if (actor) {
         bf_err_t err = BF_ERR_INIT;
-        bf_value_t value = bf_value_cstr(actor);
-        if (bf_context_put_str(bag->ctx, conf_actor_key(w), &value, &err) != BF_OK) {
+        if (bf_context_put_str(bag->ctx, conf_actor_key(w), actor, &err) != BF_OK) {
             conf_fail(w->c, "actor: %s", err.text);
         }
     }
@@ -355,6 +358,34 @@ static void run_operation(workflow_case_t *w, step_t *s)
     conf_fail(w->c, "unknown operation \"%s\"", name ? name : "(none)");
 }
 
+/* Without a graph, as of replace_graph and clear_state: the new one, or the first. */
+static const char *graph_of(const workflow_case_t *w, const bf_value_t *step)
+{
+    const char *id = bf_value_get_cstr(step, "graph");
+    const bf_value_t *graphs = bf_value_get_str(w->scenario, "graphs");
+    if (!id) {
+        id = bf_value_get_cstr(bf_value_get_str(step, "new_graph"), "id");
+    }
+    if (!id && conf_items(graphs)) {
+        id = bf_value_get_cstr(&graphs->as.items[0], "id");
+    }
+    return id;
+}
+
+/* Is an automatic node expected of a claim? */
+static bool expects_automatic(workflow_case_t *w, const step_t *s)
+{
+    const char *op = bf_value_get_cstr(s->step, "op");
+    const bf_value_t *task = bf_value_get_str(s->expect, "task");
+    const char *id = bf_value_get_cstr(task, "node");
+    const char *graph_id = bf_value_get_cstr(task, "graph");
+    const bf_graph_t *graph =
+        graph_id ? bf_engine_graph(w->flow.engine, graph_id) : s->graph;
+    const bf_node_t *node = id && graph ? bf_graph_node(graph, id) : NULL;
+    return op && !strcmp(op, "claim") && node &&
+           conf_is_automatic(w, s->executor, s->bag->ctx, node);
+}
+
 /* Returns the members that came otherwise. */
 static const bf_value_t *run_step(workflow_case_t *w, const char *where,
                                   const bf_value_t *step, const bf_value_t *decided)
@@ -367,7 +398,7 @@ static const bf_value_t *run_step(workflow_case_t *w, const char *where,
     conf_check_members(w->c, where, step, step_members);
     s.expect = conf_merged(conf, bf_value_get_str(step, "expect"), decided);
     conf_check_members(w->c, where, s.expect, expect_members);
-    s.graph_id = bf_value_get_cstr(step, "graph");
+    s.graph_id = graph_of(w, step);
     s.node_id = bf_value_get_cstr(step, "node");
     s.node_graph_id = bf_value_get_cstr(step, "node_graph");
     s.graph = s.graph_id ? bf_engine_graph(w->flow.engine, s.graph_id) : NULL;
@@ -384,6 +415,8 @@ static const bf_value_t *run_step(workflow_case_t *w, const char *where,
     conf_flow_forget(&w->flow);
     run_operation(w, &s);
     add_common(w, &s);
+    s.expect = conf_ruled_step(w->c, s.expect, conf_map_value(&s.came),
+                               expects_automatic(w, &s));
     conf_compare(w->c, where, s.expect, conf_map_value(&s.came), false, &different);
     return conf_map_value(&different);
 }
@@ -414,7 +447,8 @@ static void run_steps(workflow_case_t *w, const bf_value_t *scenario)
     conf_came(c, conf_map_value(&came));
 }
 
-/* A graph was refused: a decision may expect that, as "expect": {"load_error": text}. */
+/* A graph was refused: "expect": {"load_error": text} of the scenario or of its decision
+ * may say so. */
 static void refused(workflow_case_t *w)
 {
     conf_case_t *c = w->c;
@@ -428,8 +462,14 @@ static void refused(workflow_case_t *w)
     conf_map_put(&expect, "load_error", &text);
     conf_map_put(&came, "expect", conf_map_value(&expect));
     conf_came(c, conf_map_value(&came));
-    conf_compare(c, "load", bf_value_get_str(c->decision, "expect"),
-                 conf_map_value(&expect), false, &different);
+    const bf_value_t *rule =
+        conf_rule(c->conf, "graph-rules.json", "error", w->flow.load_error);
+    const bf_value_t *wanted = conf_expect(c, w->scenario);
+    if (!c->decision && !wanted && rule) {
+        c->decision = rule;
+    } else {
+        conf_compare(c, "load", wanted, conf_map_value(&expect), false, &different);
+    }
 }
 
 void conf_run_workflow(conf_t *conf, const bf_value_t *file)

@@ -66,6 +66,10 @@ void conf_executors_close(workflow_case_t *w);
 /** The executor with that controller; NULL = the scenario's. */
 bf_executor_t *conf_executor(workflow_case_t *w, const char *controller);
 
+/** Does the controller of that executor leave the node to the engine? */
+bool conf_is_automatic(const workflow_case_t *w, const bf_executor_t *executor,
+                       bf_context_t *ctx, const bf_node_t *node);
+
 /** The variable that `actor` is put under. */
 const char *conf_actor_key(const workflow_case_t *w);
 

@@ -43,9 +43,10 @@ header-check: ## Each public header alone, twice, as strict C11
 symbol-check: $(LIB_A) $(LIB_SO) ## Every global name of the libraries starts with bf_
 	@tests/lint/symbols $(LIB_A) $(LIB_SO)
 
-text-check: ## Banned functions, file length, SPDX lines
+text-check: ## Banned functions, file length, SPDX lines, links, the table of rules
 	@tests/lint/text
 	@tests/lint/links
+	@tests/lint/rules
 
 settings-check: all ## README and sample configuration agree with the worker's settings
 	@[ ! -x $(BUILD)/bin/bpmflow-worker ] || tests/lint/settings $(BUILD)/bin/bpmflow-worker
