@@ -168,8 +168,8 @@ until-fail: programs ## Run TEST=test_x again and again until it fails
 	@n=0; while tests/run/programs until-fail $(UNIT_TESTS) $(COMPONENT_TESTS); do n=$$((n + 1)); echo "run $$n passed"; done; \
 	 echo "failed after $$n good runs"
 
-bench-pipeline: all $(TEST_TOOLS) ## Commands per second on real Kafka and MariaDB, beside the bare SQL floor
-	@tests/bench/pipeline
+bench-pipeline: all $(TEST_TOOLS) ## Commands per second and latencies on real services, beside the floors (PART=scaling, PART=all)
+	@tests/bench/pipeline $(PART:%=--part %) $(BENCH_ARGS)
 
 bench-engine: $(BUILD)/tests/bench/bench_engine ## Walks and approvals in memory, beside the original engine where Java is at hand
 	@tests/bench/engine $<
