@@ -146,7 +146,8 @@ static bool publish_all(bf_shard_t *shard)
     return !shard->commit_unknown;
 }
 
-static void release_part(bf_shard_t *shard, int32_t partition)
+/* false: there is no point in trying the others. */
+static bool release_part(bf_shard_t *shard, int32_t partition)
 {
     bf_err_t err = BF_ERR_INIT;
     const bf_part_t *part = &shard->assignment.parts[partition];
@@ -156,6 +157,7 @@ static void release_part(bf_shard_t *shard, int32_t partition)
         bf_shard_log_part(shard, BF_LOG_WARNING, partition,
                           "the partition is not marked as released: %s", err.text);
     }
+    return rc == BF_OK;
 }
 
 static bool holds_any(const bf_shard_t *shard, const bf_topic_partition_t *partitions,
@@ -191,14 +193,16 @@ void bf_assignment_on_revoke(void *arg, bf_consumer_t *consumer,
     } else {
         published = publish_all(shard);
     }
+    /* The group waits for us: one that does not answer is not asked again. */
+    bool release = published && !shard->database.down;
     for (size_t i = 0; i < count; i++) {
         int32_t no = partitions[i].partition;
         if (no >= shard->assignment.total) {
             continue;
         }
         bf_part_t *part = &shard->assignment.parts[no];
-        if (part->state == BF_PART_READY && published) {
-            release_part(shard, no);
+        if (part->state == BF_PART_READY && release) {
+            release = release_part(shard, no);
         }
         part->last_epoch = part->state == BF_PART_READY && !lost ? part->epoch : 0;
         if (part->last_epoch == 0) {

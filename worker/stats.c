@@ -42,7 +42,8 @@ void bf_stats_write(bf_stats_t *stats, const bf_worker_t *worker, bool now)
 #undef X
     stats->last = totals;
     stats->last_mono_ms = mono_ms;
-    bool idle = delta.records == 0 && delta.batches == 0 && delta.published == 0;
+    bool idle = delta.records == 0 && delta.batches == 0 && delta.published == 0 &&
+                delta.retries == 0;
     bool said = stats->idle;
     stats->idle = idle;
     if (idle && said && !now) {

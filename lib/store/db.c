@@ -254,10 +254,12 @@ static bf_status_t set_up_session(bf_db_t *db, bf_err_t *err)
         "SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = '" SQL_MODE "'",
     };
     /* Compatible servers may lack some.  Times in seconds.  An owner that was stopped
-     * inside of a transaction must not hold its offset row for hours. */
+     * inside of a transaction must not hold its offset row for hours; and who waits for a
+     * lock must soon be able to look at something else: a shard that is asked for its
+     * partitions keeps the whole group waiting. */
     static const char *const wanted[] = {
-        "SET SESSION innodb_lock_wait_timeout = 10",
-        "SET SESSION lock_wait_timeout = 60",
+        "SET SESSION innodb_lock_wait_timeout = 3",
+        "SET SESSION lock_wait_timeout = 5",
         "SET SESSION wait_timeout = 3600",
         "SET SESSION lc_messages = 'en_US'",
     };

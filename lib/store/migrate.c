@@ -392,6 +392,8 @@ static bf_status_t apply_all(migration_run_t *run, bf_err_t *err)
     int version = 0;
     size_t count = 0;
     const bf_migration_t *list = bf_migrations(&count);
+    /* Changes of a table wait for whoever uses it, a little less than a read may take. */
+    (void)!bf_db_execute(run->db, "SET SESSION lock_wait_timeout = 25", NULL);
     bf_status_t status = bf_db_execute(
         run->db,
         "CREATE TABLE IF NOT EXISTS " VERSION_TABLE " ("

@@ -14,10 +14,6 @@
 #include "bpmflow/clock.h"
 #include "lib/store/store_int.h"
 
-/* How long a claim waits for the row before it ends the connection that holds it. */
-#define CLAIM_WAIT_S  "3"
-#define NORMAL_WAIT_S "10"
-
 /* A row with what store.h does not show. */
 typedef struct full_row {
     bf_partition_row_t row;
@@ -337,8 +333,6 @@ bf_status_t bf_store_claim_partition(bf_store_t *store, const bf_partition_claim
     if (status != BF_OK) {
         return status;
     }
-    (void)!bf_db_execute(store->db,
-                         "SET SESSION innodb_lock_wait_timeout = " CLAIM_WAIT_S, NULL);
     status = claim_once(store, claim, &before, &after, &first);
     if (status == BF_E_STORE_RETRY) {
         if (is_row_held(store)) {
@@ -348,8 +342,6 @@ bf_status_t bf_store_claim_partition(bf_store_t *store, const bf_partition_claim
     } else if (status != BF_OK) {
         (void)bf_err_set(err, status, "%s", first.text);
     }
-    (void)!bf_db_execute(store->db,
-                         "SET SESSION innodb_lock_wait_timeout = " NORMAL_WAIT_S, NULL);
     if (status == BF_OK) {
         status = bf_store_remember_topic_number(store, claim->topic, claim->partition_no,
                                                 after.topic_no, err);

@@ -10,8 +10,10 @@ import bisect
 from collections import defaultdict
 from pathlib import Path
 
-# A fault that is further away from the next one than this is looked at alone.
-ALONE_S = 3.0
+# A fault is looked at alone when everything goes on before the next one comes, and went on
+# when it came, or the one before is long ago.
+ALONE_S = 20.0
+STILL_MS = 1000
 
 
 def read_arrivals(path):
@@ -29,16 +31,10 @@ def read_arrivals(path):
 
 
 def longest_gap(times, begin, end):
-    """(ms, end of the gap): the longest gap that begins in [begin, end] or spans begin."""
-    i = max(bisect.bisect_left(times, begin) - 1, 0)
-    longest, over = 0, begin
-    while i + 1 < len(times) and times[i] <= end:
-        # only what lies after the fault is blamed on it
-        gap = times[i + 1] - max(times[i], begin)
-        if gap > longest:
-            longest, over = gap, times[i + 1]
-        i += 1
-    return longest, over
+    """(ms, ms at the end): the longest gap between the two times, and how long nothing
+    has come when the end comes."""
+    times = [begin, *times[bisect.bisect_left(times, begin):bisect.bisect_left(times, end)], end]
+    return max(b - a for a, b in zip(times, times[1:])), end - times[-2]
 
 
 def first_after(arrivals, ms):
@@ -62,11 +58,11 @@ def stalls(arrivals, faults, end_ms):
             continue
         owned = [gaps[p][0] for p in fault["owned"] if p in gaps]
         others = [gap for p, (gap, _) in gaps.items() if p not in fault["owned"]]
-        over = max(over for _, over in gaps.values())
-        before = faults[n - 1]["at"] if n else 0
-        alone = over < following and begin - before > ALONE_S * 1000
+        going_on = max(at_end for _, at_end in gaps.values()) < STILL_MS
+        alone = going_on and (n == 0 or result[-1]["going_on"] or begin - faults[n - 1]["at"] > ALONE_S * 1000)
         result.append({"fault": fault, "owned_ms": max(owned, default=0), "others_ms": max(others, default=0),
-                       "all_ms": max(gap for gap, _ in gaps.values()), "alone": alone})
+                       "all_ms": max(gap for gap, _ in gaps.values()), "alone": alone,
+                       "going_on": going_on})
     return result
 
 

@@ -7,6 +7,7 @@ and its database have its own names, and whatever it has started is ended with i
 SPDX-License-Identifier: MIT
 """
 
+import contextlib
 import json
 import os
 import re
@@ -125,6 +126,22 @@ class Database:
 
     def number(self, sql):
         return int(self.rows(sql)[0][0])
+
+    @contextlib.contextmanager
+    def session(self, sql):
+        """Statements that run in the background; ended with the block."""
+        process = subprocess.Popen(
+            ["mariadb", "--no-defaults", "--socket=" + self.socket, "-uroot", self.name, "-e",
+             sql], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            process.kill()
+            process.wait(30)
+            # The server goes on with a statement whose client is gone.
+            for row in self.rows("SELECT id FROM information_schema.processlist WHERE "
+                                 "user = 'root' AND info LIKE 'SELECT SLEEP%'"):
+                self.rows(f"KILL {row[0]}")
 
     def checksum(self, *tables):
         """A value that changes with any byte of any row."""
