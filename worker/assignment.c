@@ -181,6 +181,8 @@ void bf_assignment_on_revoke(void *arg, bf_consumer_t *consumer,
     (void)consumer;
     if (shard->batch) {
         shard->batch->abandoned = true;
+        /* What it has changed is not stored, and the cache may drop it below. */
+        bf_batch_forget(shard, shard->batch);
     }
     bf_shard_drop_carry(shard);
     if (!holds_any(shard, partitions,
@@ -214,6 +216,7 @@ void bf_assignment_on_revoke(void *arg, bf_consumer_t *consumer,
     if (!published) { /* what waits there is the next owner's business now */
         bf_hand_over_discard(shard);
     }
+    shard->commit_unknown = false; /* the next claim reads what became of it */
     shard->paused = false;
     shard->joined = false;
     shard->assignment.settle = false;

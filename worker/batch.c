@@ -101,6 +101,7 @@ bf_batch_t *bf_batch_take(bf_batch_pool_t *pool)
     batch->from = 0;
     batch->to = 0;
     batch->publication = NULL;
+    bf_map_clear(batch->instances); /* of its last use */
     atomic_store(&batch->refs, 1);
     return batch;
 }

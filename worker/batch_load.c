@@ -157,7 +157,7 @@ void bf_batch_forget(bf_shard_t *shard, bf_batch_t *batch)
     size_t len;
     void *inst;
     while (bf_map_next(batch->instances, &cursor, &id, &len, &inst)) {
-        bf_cache_drop(shard->cache, bf_instance_id(inst));
+        bf_cache_drop(shard->cache, id);
     }
     bf_map_clear(batch->instances);
     for (size_t i = batch->from; i < batch->to; i++) {

@@ -14,6 +14,7 @@
 
 #include "bpmflow/clock.h"
 #include "tests/support/bus.h"
+#include "tests/support/proxy.h"
 #include "tests/support/worker_process.h"
 
 static test_worker_t worker;
@@ -240,6 +241,59 @@ Test(worker_kafka, zombie__is_fenced_and_does_no_harm)
     cr_assert_eq(test_worker_count(&worker, "replies"), 204);
     cr_assert_eq(test_worker_stop(&worker, SIGTERM), 0);
     test_worker_end(&second);
+}
+
+/* The partition goes to a second worker while a batch of the first waits for the
+ * database: it is asked for it, or taken for dead. */
+static void loses_the_partition_while_waiting(bool dead)
+{
+    test_worker_t second;
+    test_proxy_t *proxy =
+        test_proxy_start(worker.db.options.host, (uint16_t)worker.db.options.port);
+    test_worker_begin_beside(&second, &worker, "second");
+    test_worker_set(&worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    test_worker_start(&worker);
+    test_assert_code(start_instance(&worker, 0), "ok");
+    test_proxy_cut(proxy);
+    /* its instance is cached: nothing is asked for before the transaction */
+    test_worker_send(&worker, "c-0",
+                     "{'command_id':'s-0','command':'submit','instance_id':'c-0',"
+                     "'node_id':'leader','actor':'li'}");
+    test_worker_wait_log(&worker, "the database: ", 1);
+    for (int i = 1; i < 50; i++) {
+        send_start(&worker, i);
+    }
+    if (dead) {
+        cr_assert_eq(kill(worker.pid, SIGSTOP), 0);
+        test_worker_start(&second);
+        cr_assert_eq(kill(worker.pid, SIGCONT), 0);
+        test_worker_wait_log(&worker, "1 partitions are lost", 1);
+    } else {
+        test_worker_spawn(&second);
+        test_worker_wait_log(&worker, "1 partitions are given up", 1);
+    }
+    test_proxy_mend(proxy);
+    test_worker_wait_ready(&worker, true);
+    test_worker_wait_ready(&second, true);
+    test_assert_code(start_instance(&worker, 50), "ok"); /* by whoever has it now */
+    cr_assert_eq(next_offset(), 52);
+    cr_assert_eq(test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_repository"), 51);
+    cr_assert_eq(test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_task"), 1);
+    cr_assert_eq(test_worker_count(&worker, "replies"), 52);
+    cr_assert_eq(test_worker_stop(&worker, SIGTERM), 0);
+    cr_assert_eq(test_worker_stop(&second, SIGTERM), 0);
+    test_worker_end(&second);
+    test_proxy_stop(proxy);
+}
+
+Test(worker_kafka, revoked_while_the_database_is_away__abandons_the_batch)
+{
+    loses_the_partition_while_waiting(/* dead= */ false);
+}
+
+Test(worker_kafka, lost_while_the_database_is_away__abandons_the_batch)
+{
+    loses_the_partition_while_waiting(/* dead= */ true);
 }
 
 Test(worker_kafka, same_worker_id__the_older_one_gives_way_and_says_so)

@@ -251,9 +251,10 @@ void test_worker_wait_ready(test_worker_t *worker, bool ready)
 {
     int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
     while (is_ready(worker) != ready) {
-        int status;
+        int status = 0;
         cr_assert_eq(waitpid(worker->pid, &status, WNOHANG), 0,
-                     "the worker has ended:\n%s", read_file(worker->log));
+                     "the worker has ended (wait status 0x%x):\n%s", (unsigned)status,
+                     read_file(worker->log));
         cr_assert_lt(bf_clock_mono_ms(), deadline, "ready = %d does not come:\n%s",
                      (int)ready, read_file(worker->log));
         bf_clock_sleep_ms(PAUSE_MS);
