@@ -24,6 +24,12 @@ typedef struct bf_script bf_script_t;
 #define BF_EXPR_MAX_DEPTH 64
 #define BF_EXPR_MAX_STEPS 100000
 
+/* The variable that was looked up last; a zeroed one is none. */
+typedef struct bf_expr_memo {
+    const char *name; /* as an expression has it: the same text may stand elsewhere */
+    const bf_value_t *value; /* what lookup said */
+} bf_expr_memo_t;
+
 /* What an expression may touch. All callbacks run on the evaluating thread. */
 typedef struct bf_expr_env {
     /* The value of a variable; NULL when it is not set. hash is bf_hash_bytes() of the
@@ -42,6 +48,10 @@ typedef struct bf_expr_env {
     bf_arena_t *arena;   /* for results and temporaries */
     int64_t now_wall_ms; /* what now() returns; 0 = the clock */
     uint32_t max_steps;  /* 0 = BF_EXPR_MAX_STEPS */
+    /* For several conditions in a row, which mostly ask for the same variable. Whoever
+     * gives one says that until it is taken away no variable changes but by assign.
+     * NULL = none. */
+    bf_expr_memo_t *memo;
 } bf_expr_env_t;
 
 /**
@@ -55,6 +65,13 @@ typedef struct bf_expr_env {
  */
 bf_status_t bf_expr_parse(bf_arena_t *arena, const char *text, size_t len,
                           bf_expr_t **ret, bf_err_t *err) BF_MUST_USE;
+
+/** As above.  Names that stand in `beside`, too, which is NULL or from the same arena,
+ * are the same text in memory: what is looked up for one expression is known for the
+ * other (bf_expr_memo_t). */
+bf_status_t bf_expr_parse_beside(bf_arena_t *arena, const char *text, size_t len,
+                                 const bf_expr_t *beside, bf_expr_t **ret,
+                                 bf_err_t *err) BF_MUST_USE;
 
 /** Evaluate. BF_OK; BF_E_EXPRESSION (division by zero, wrong types, overflow, too many
  *  steps: err says where and why); BF_E_NOMEM. */

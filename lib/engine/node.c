@@ -18,18 +18,49 @@
 
 /* --- conditions and hooks --- */
 
+static bf_status_t test_failed(const bf_frame_t *frame, const bf_code_ref_t *code,
+                               bf_status_t rc, bf_err_t *err)
+{
+    (void)bf_err_set(err, rc, "%s", bf_status_text(rc));
+    bf_err_prefix(err, "The condition handle failed: %s / %s: ", frame->usage->graph->id,
+                  code->text);
+    return rc;
+}
+
 bf_status_t bf_node_test_code(bf_exchanger_t *ex, bf_frame_t *frame,
                               const bf_code_ref_t *code, bool *ret, bf_err_t *err)
 {
     ex->point_stays = true; /* it may be different next time */
     bf_status_t rc = bf_driver_test(frame->driver, ex, code, ret, err);
-    if (rc != BF_OK) {
-        (void)bf_err_set(err, rc, "%s", bf_status_text(rc));
-        bf_err_prefix(err,
-                      "The condition handle failed: %s / %s: ", frame->usage->graph->id,
-                      code->text);
+    return rc == BF_OK ? BF_OK : test_failed(frame, code, rc, err);
+}
+
+/* The conditions of one node, in a row: what one has looked up the next one need not, as
+ * long as nothing runs between them that could set a variable. */
+typedef struct row {
+    bf_expr_memo_t memo;
+    bf_expr_env_t *env; /* NULL: the driver tests in its own way */
+} row_t;
+
+static void begin_row(bf_exchanger_t *ex, row_t *row)
+{
+    row->memo = (bf_expr_memo_t){0};
+    row->env = ex->frame->driver->ops->handle_condition ? NULL : bf_plain_env(ex);
+}
+
+static inline bf_status_t test_in_row(bf_exchanger_t *ex, row_t *row,
+                                      const bf_code_ref_t *code, bool *ret, bf_err_t *err)
+{
+    if (!row->env || code->kind != BF_CODE_EXPRESSION) {
+        row->memo.name = NULL;
+        return bf_node_test(ex, ex->frame, code, ret, err);
     }
-    return rc;
+    ex->point_stays = true;
+    row->env->memo = &row->memo;
+    bf_status_t rc = bf_expr_test(code->expr, row->env, ret, err);
+    row->env->memo = NULL;
+    bf_plain_forget(ex);
+    return rc == BF_OK ? BF_OK : test_failed(ex->frame, code, rc, err);
 }
 
 static bf_status_t run_start_hooks(bf_exchanger_t *ex, const bf_node_t *node,
@@ -110,6 +141,8 @@ static bf_status_t choose_one(bf_exchanger_t *ex, const bf_node_t *node, uint32_
                               bf_err_t *err)
 {
     uint32_t count = node->link_count;
+    row_t row;
+    begin_row(ex, &row);
     *ret = count;
     for (uint32_t i = 0; i < count; i++) {
         const bf_link_t *link = node->links[i];
@@ -118,7 +151,7 @@ static bf_status_t choose_one(bf_exchanger_t *ex, const bf_node_t *node, uint32_
             *ret = i;
             continue;
         }
-        bf_status_t rc = bf_node_test_code(ex, ex->frame, &link->when, &is_true, err);
+        bf_status_t rc = test_in_row(ex, &row, &link->when, &is_true, err);
         if (rc != BF_OK) {
             return rc;
         }
@@ -135,9 +168,10 @@ static bf_status_t choose_true(bf_exchanger_t *ex, const bf_node_t *node, bool *
                                bf_err_t *err)
 {
     bool any = false;
+    row_t row;
+    begin_row(ex, &row);
     for (uint32_t i = 0; i < node->link_count; i++) {
-        bf_status_t rc =
-            bf_node_test(ex, ex->frame, &node->links[i]->when, &chosen[i], err);
+        bf_status_t rc = test_in_row(ex, &row, &node->links[i]->when, &chosen[i], err);
         if (rc != BF_OK) {
             return rc;
         }

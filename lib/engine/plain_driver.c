@@ -26,25 +26,22 @@ static void interrupt(void *arg)
     bf_context_interrupt(arg);
 }
 
-static const bf_expr_env_t *environment(bf_exchanger_t *ex)
+static void set_environment(bf_exchanger_t *ex)
 {
-    if (!ex->env.arg) {
-        ex->env = (bf_expr_env_t){.lookup = bf_context_lookup,
-                                  .assign = assign,
-                                  .stop = stop,
-                                  .interrupt = interrupt,
-                                  .arg = ex->ctx,
-                                  .arena = &ex->scratch};
-    }
-    return &ex->env;
+    ex->env = (bf_expr_env_t){.lookup = bf_context_lookup,
+                              .assign = assign,
+                              .stop = stop,
+                              .interrupt = interrupt,
+                              .arg = ex->ctx,
+                              .arena = &ex->scratch};
 }
 
-/* Most conditions leave nothing there. */
-static void forget_scratch(bf_exchanger_t *ex)
+bf_expr_env_t *bf_plain_env(bf_exchanger_t *ex)
 {
-    if (ex->scratch.used_bytes) {
-        bf_arena_clear(&ex->scratch);
+    if (!ex->env.arg) {
+        set_environment(ex);
     }
+    return &ex->env;
 }
 
 /* --- conditions --- */
@@ -90,8 +87,8 @@ bf_status_t bf_plain_test(bf_exchanger_t *ex, const bf_code_ref_t *code, bool *r
     case BF_CODE_COMPONENT:
         return test_component(ex, code->name, ret, err);
     case BF_CODE_EXPRESSION: {
-        bf_status_t rc = bf_expr_test(code->expr, environment(ex), ret, err);
-        forget_scratch(ex);
+        bf_status_t rc = bf_expr_test(code->expr, bf_plain_env(ex), ret, err);
+        bf_plain_forget(ex);
         return rc;
     }
     case BF_CODE_GRAPH:
@@ -127,9 +124,9 @@ static bf_status_t run_script(bf_exchanger_t *ex, const bf_node_t *node, bf_err_
                           *text == '$' ? text + 1 : text);
     }
     bf_context_set_script_node(ex->ctx, node);
-    bf_status_t rc = bf_script_run(node->task.script, environment(ex), err);
+    bf_status_t rc = bf_script_run(node->task.script, bf_plain_env(ex), err);
     bf_context_set_script_node(ex->ctx, NULL);
-    forget_scratch(ex);
+    bf_plain_forget(ex);
     return rc;
 }
 

@@ -227,6 +227,19 @@ bf_usage_t *bf_exchanger_usage(bf_exchanger_t *ex, bf_graph_t *graph) BF_MUST_US
 bf_status_t bf_engine_driver_for(const bf_engine_t *engine, const bf_graph_t *graph,
                                  bf_driver_t **ret, bf_err_t *err) BF_MUST_USE;
 
+/* --- plain_driver.c --- */
+
+/** What expressions and scripts of this walk may touch. */
+bf_expr_env_t *bf_plain_env(bf_exchanger_t *ex);
+
+/* Temporaries of an expression or script; most conditions leave nothing there. */
+static inline void bf_plain_forget(bf_exchanger_t *ex)
+{
+    if (ex->scratch.used_bytes) {
+        bf_arena_clear(&ex->scratch);
+    }
+}
+
 /* --- walk.c --- */
 
 /** Walk until nothing is left, a stop, or an error; what is left stays on the stack. */

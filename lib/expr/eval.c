@@ -162,15 +162,57 @@ static bf_status_t compare(bf_vm_t *vm, bf_op_t op, const bf_value_t *a,
     return rc;
 }
 
+/* NULL when it is not set. */
+static inline const bf_value_t *variable(const bf_expr_env_t *env, const bf_name_t *name)
+{
+    bf_expr_memo_t *memo = env->memo;
+    if (memo && memo->name == name->text) {
+        return memo->value;
+    }
+    const bf_value_t *value =
+        env->lookup ? env->lookup(env->arg, name->text, name->len, name->hash) : NULL;
+    if (memo) {
+        *memo = (bf_expr_memo_t){name->text, value};
+    }
+    return value;
+}
+
+#define IS_LESS  1U
+#define IS_EQUAL 2U
+#define IS_MORE  4U
+
+/* A variable compared with a constant, when both are integers: mostly they are. */
+static inline bool test_integers(const bf_code_t *code, const bf_instr_t *in,
+                                 const bf_value_t *a, bool *ret)
+{
+    static const uint8_t accepted[] = {
+        [BF_OP_EQ] = IS_EQUAL, [BF_OP_NE] = IS_LESS | IS_MORE,
+        [BF_OP_LT] = IS_LESS,  [BF_OP_LE] = IS_LESS | IS_EQUAL,
+        [BF_OP_GT] = IS_MORE,  [BF_OP_GE] = IS_MORE | IS_EQUAL,
+    };
+    const bf_value_t *b = &code->consts[in->arg >> 16];
+    if (!a || a->type != BF_VALUE_INT || b->type != BF_VALUE_INT) {
+        return false;
+    }
+    int64_t x = a->as.integer;
+    int64_t y = b->as.integer;
+    unsigned is = x < y ? IS_LESS : x > y ? IS_MORE : IS_EQUAL;
+    *ret = accepted[in->argc] & is;
+    return true;
+}
+
+static bf_status_t test_others(bf_vm_t *vm, const bf_instr_t *in, const bf_value_t *a,
+                               bool *ret)
+{
+    const bf_value_t *b = &vm->code->consts[in->arg >> 16];
+    return compare(vm, (bf_op_t)in->argc, a ? a : &null_value, b, ret);
+}
+
 /* A variable compared with a constant. */
 static inline bf_status_t run_test(bf_vm_t *vm, const bf_instr_t *in, bool *ret)
 {
-    const bf_name_t *name = &vm->code->names[in->arg & 0xFFFF];
-    const bf_value_t *b = &vm->code->consts[in->arg >> 16];
-    const bf_expr_env_t *env = vm->env;
-    const bf_value_t *a =
-        env->lookup ? env->lookup(env->arg, name->text, name->len, name->hash) : NULL;
-    return compare(vm, (bf_op_t)in->argc, a ? a : &null_value, b, ret);
+    const bf_value_t *a = variable(vm->env, &vm->code->names[in->arg & 0xFFFF]);
+    return test_integers(vm->code, in, a, ret) ? BF_OK : test_others(vm, in, a, ret);
 }
 
 static inline bool is_true(const bf_value_t *value)
@@ -201,11 +243,8 @@ static bf_status_t do_const(machine_t *m, const bf_instr_t *in)
 
 static bf_status_t do_var(machine_t *m, const bf_instr_t *in)
 {
-    const bf_name_t *name = &m->vm.code->names[in->arg];
-    const bf_expr_env_t *env = m->vm.env;
-    const bf_value_t *value =
-        env->lookup ? env->lookup(env->arg, name->text, name->len, name->hash) : NULL;
-    push(m, value ? *value : bf_value_null());
+    const bf_value_t *value = variable(m->vm.env, &m->vm.code->names[in->arg]);
+    push(m, value ? *value : null_value);
     return BF_OK;
 }
 
@@ -450,6 +489,9 @@ static bf_status_t assign(machine_t *m, const char *name, size_t len,
     if (!env->assign) {
         return bf_vm_fail(&m->vm, "assignments are not allowed here");
     }
+    if (env->memo) {
+        env->memo->name = NULL;
+    }
     bf_status_t rc = bf_op_check_size(&m->vm, value);
     return rc == BF_OK ? env->assign(env->arg, name, len, value, m->vm.err) : rc;
 }
@@ -630,13 +672,18 @@ static bf_status_t prepare(machine_t *m, const bf_code_t *code, const bf_expr_en
     return BF_OK;
 }
 
-bf_status_t bf_code_test(const bf_code_t *code, const bf_expr_env_t *env, bool *ret,
-                         bf_err_t *err)
+/* A condition of one instruction: there is no need for a machine. */
+static bf_status_t test_one(const bf_code_t *code, const bf_expr_env_t *env,
+                            const bf_value_t *a, bool *ret, bf_err_t *err)
 {
-    if (code->count == 1 && code->instrs[0].op == BF_OP_TEST) {
-        bf_vm_t vm = {code, env, err, BF_EXPR_MAX_STEPS, code->instrs[0].pos};
-        return run_test(&vm, &code->instrs[0], ret);
-    }
+    const bf_instr_t *in = &code->instrs[0];
+    bf_vm_t vm = {code, env, err, BF_EXPR_MAX_STEPS, in->pos};
+    return test_others(&vm, in, a, ret);
+}
+
+static bf_status_t test_many(const bf_code_t *code, const bf_expr_env_t *env, bool *ret,
+                             bf_err_t *err)
+{
     bf_value_t small[STACK_SMALL];
     machine_t m;
     bf_status_t rc = prepare(&m, code, env, small, err);
@@ -649,6 +696,18 @@ bf_status_t bf_code_test(const bf_code_t *code, const bf_expr_env_t *env, bool *
         *ret = is_true(&m.stack[0]);
     }
     return rc;
+}
+
+bf_status_t bf_expr_test(const bf_expr_t *expr, const bf_expr_env_t *env, bool *ret,
+                         bf_err_t *err)
+{
+    const bf_code_t *code = &expr->code;
+    const bf_instr_t *in = &code->instrs[0];
+    if (code->count != 1 || in->op != BF_OP_TEST) {
+        return test_many(code, env, ret, err);
+    }
+    const bf_value_t *a = variable(env, &code->names[in->arg & 0xFFFF]);
+    return test_integers(code, in, a, ret) ? BF_OK : test_one(code, env, a, ret, err);
 }
 
 bf_status_t bf_code_run(const bf_code_t *code, const bf_expr_env_t *env, bf_value_t *ret,

@@ -10,9 +10,16 @@
 bf_status_t bf_expr_parse(bf_arena_t *arena, const char *text, size_t len,
                           bf_expr_t **ret, bf_err_t *err)
 {
+    return bf_expr_parse_beside(arena, text, len, NULL, ret, err);
+}
+
+bf_status_t bf_expr_parse_beside(bf_arena_t *arena, const char *text, size_t len,
+                                 const bf_expr_t *beside, bf_expr_t **ret, bf_err_t *err)
+{
     bf_parser_t p;
     bf_expr_t *expr = NULL;
     bf_status_t rc = bf_parser_init(&p, arena, text, len, err);
+    p.beside = beside ? &beside->code : NULL;
     if (rc != BF_OK) {
         goto out;
     }
@@ -43,12 +50,6 @@ bool bf_expr_is_true(const bf_value_t *value)
 {
     return value->type != BF_VALUE_NULL &&
            (value->type != BF_VALUE_BOOL || value->as.boolean);
-}
-
-bf_status_t bf_expr_test(const bf_expr_t *expr, const bf_expr_env_t *env, bool *ret,
-                         bf_err_t *err)
-{
-    return bf_code_test(&expr->code, env, ret, err);
 }
 
 const char *bf_expr_unknown_call(const bf_expr_t *expr)

@@ -152,6 +152,7 @@ typedef struct bf_code {
     uint32_t max_stack;
     const bf_value_t *consts;
     const bf_name_t *names;
+    uint32_t name_count;
     const bf_regex_t *const *regexes;
     const char *text;
     uint32_t text_len;
@@ -191,6 +192,7 @@ typedef struct bf_parser {
     uint32_t regex_count;
     uint32_t regex_room;
     const char *unknown;
+    const bf_code_t *beside; /* its names are used again; NULL = none */
 } bf_parser_t;
 
 bf_status_t bf_parser_init(bf_parser_t *p, bf_arena_t *arena, const char *text,
@@ -278,10 +280,6 @@ bf_status_t bf_code_fuse(bf_instr_t *instrs, uint32_t *count);
 /** Run code. ret may be NULL (scripts). */
 bf_status_t bf_code_run(const bf_code_t *code, const bf_expr_env_t *env, bf_value_t *ret,
                         bf_err_t *err);
-
-/** Run code as a condition. */
-bf_status_t bf_code_test(const bf_code_t *code, const bf_expr_env_t *env, bool *ret,
-                         bf_err_t *err);
 
 bf_status_t bf_vm_fail(bf_vm_t *vm, const char *fmt, ...) BF_PRINTF(2, 3);
 /** Count steps; BF_E_EXPRESSION when there are too many. */

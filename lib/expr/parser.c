@@ -93,6 +93,7 @@ bf_status_t bf_parser_finish(bf_parser_t *p, bf_code_t *ret)
         .max_stack = p->max_stack,
         .consts = consts,
         .names = names,
+        .name_count = p->name_count,
         .regexes = regexes,
         .text = p->lexer.text,
         .text_len = p->lexer.len,
@@ -272,6 +273,24 @@ void bf_parser_land(bf_parser_t *p, uint32_t jump)
     }
 }
 
+/* So many of the last names are compared. */
+#define NAMES_AGAIN 32U
+
+/* Is the name there? Then not once more. */
+static const char *known_name(const bf_name_t *names, uint32_t count,
+                              const bf_name_t *name)
+{
+    uint32_t last = count > NAMES_AGAIN ? count - NAMES_AGAIN : 0;
+    for (uint32_t i = count; i > last; i--) {
+        const bf_name_t *known = &names[i - 1];
+        if (known->hash == name->hash && known->len == name->len &&
+            !memcmp(known->text, name->text, name->len)) {
+            return known->text;
+        }
+    }
+    return NULL;
+}
+
 bool bf_parser_add_name(bf_parser_t *p, const char *text, size_t len, uint32_t *ret)
 {
     if (p->rc != BF_OK) {
@@ -286,13 +305,21 @@ bool bf_parser_add_name(bf_parser_t *p, const char *text, size_t len, uint32_t *
         p->names = grown;
         p->name_room = room;
     }
-    char *copy = bf_arena_strndup(p->arena, text, len);
+    bf_name_t name = {
+        .text = text, .len = (uint32_t)len, .hash = bf_hash_bytes(text, len)};
+    const char *copy = known_name(p->names, p->name_count, &name);
+    if (!copy && p->beside) {
+        copy = known_name(p->beside->names, p->beside->name_count, &name);
+    }
+    if (!copy) {
+        copy = bf_arena_strndup(p->arena, text, len);
+    }
     if (!copy) {
         return out_of_memory(p);
     }
+    name.text = copy;
     *ret = p->name_count;
-    p->names[p->name_count++] =
-        (bf_name_t){.text = copy, .len = (uint32_t)len, .hash = bf_hash_bytes(text, len)};
+    p->names[p->name_count++] = name;
     return true;
 }
 

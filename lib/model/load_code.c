@@ -46,7 +46,8 @@ static void parse_condition(bf_loader_t *ld, const char *text, uint32_t line,
 {
     bf_err_t why = BF_ERR_INIT;
     bf_expr_t *expr = NULL;
-    bf_status_t rc = bf_expr_parse(ld->arena, text, strlen(text), &expr, &why);
+    bf_status_t rc = bf_expr_parse_beside(ld->arena, text, strlen(text),
+                                          ld->last_condition, &expr, &why);
     if (rc == BF_E_NOMEM) {
         (void)bf_load_nomem(ld);
         return;
@@ -61,6 +62,7 @@ static void parse_condition(bf_loader_t *ld, const char *text, uint32_t line,
                         bf_expr_unknown_call(expr));
     }
     ret->expr = expr;
+    ld->last_condition = expr;
 }
 
 /* `$a.b`: the script stands in the graph's meta. */

@@ -16,10 +16,11 @@ typedef struct bf_loader {
     const char *file;
     bf_diags_t *diags; /* may be NULL */
     bf_err_t *err;
-    bf_status_t rc;          /* the first error */
-    bool out_of_memory;      /* nothing more can be done */
-    bf_node_t *nodes;        /* = full->graph.nodes */
-    const bf_doc_t **layout; /* one entry a node */
+    bf_status_t rc;                  /* the first error */
+    bool out_of_memory;              /* nothing more can be done */
+    bf_node_t *nodes;                /* = full->graph.nodes */
+    const bf_doc_t **layout;         /* one entry a node */
+    const bf_expr_t *last_condition; /* its names are used again; NULL = none yet */
 } bf_loader_t;
 
 /** Note an error or a warning. @param node ID or NULL */

@@ -316,6 +316,52 @@ Test(engine, component__that_fails_without_a_text_gets_one)
     expect_error(walk_run(&w, "g"), BF_E_COMPONENT, "g / @ask: component 'ask' failed");
 }
 
+/* A condition that sets a variable, and is not true. */
+static bf_status_t set_k(void *arg, bf_context_t *ctx, bool *ret, bf_err_t *err)
+{
+    bf_value_t two = bf_value_int(2);
+    (void)arg;
+    *ret = false;
+    return bf_context_put_str(ctx, "k", &two, err);
+}
+
+Test(engine, component__that_is_a_condition_may_set_what_the_next_ones_ask_for)
+{
+    bf_component_t sets = {.test = set_k};
+    cr_assert_eq(bf_engine_set_component(w.engine, "set", &sets), BF_OK);
+    walk_load(&w, "{id: g, layout: [{id: x, type: exclusive, link: ["
+                  "{nextId: a, when: 'k == 2'}, {nextId: a, when: '@set'},"
+                  "{nextId: i, when: 'k == 2'}]},"
+                  "{id: i, type: inclusive, link: [{nextId: a, when: 'k == 1'},"
+                  "{nextId: b, when: 'k == 2'}]},"
+                  "{id: a, link: []}, {id: b, link: []}]}");
+    cr_expect_str_eq(walk_visits(&w, "g"), "x i b");
+}
+
+/* Counts how often it is asked, where the next conditions see it. */
+static bf_status_t test_and_count(bf_driver_t *driver, bf_exchanger_t *ex,
+                                  const bf_code_ref_t *code, bool *ret, bf_err_t *err)
+{
+    bf_context_t *ctx = bf_exchanger_context(ex);
+    bf_value_t next = bf_value_int(bf_context_get_str(ctx, "k")->as.integer + 1);
+    (void)driver;
+    bf_status_t rc = bf_context_put_str(ctx, "k", &next, err);
+    return rc == BF_OK ? bf_plain_test(ex, code, ret, err) : rc;
+}
+
+Test(engine, driver__that_tests_conditions_may_set_what_they_ask_for)
+{
+    static const bf_driver_ops_t ops = {.handle_condition = test_and_count};
+    bf_driver_t counting = {&ops, "counting"};
+    cr_assert_eq(bf_engine_set_driver(w.engine, "counting", &counting), BF_OK);
+    walk_load(&w,
+              "{id: g, driver: counting, layout: [{id: x, type: exclusive, link: ["
+              "{nextId: a, when: 'k == 3'}, {nextId: a, when: 'k == 3'},"
+              "{nextId: b, when: 'k == 3'}]}, {id: a, link: []}, {id: b, link: []}]}");
+    walk_set(&w, "k", "0");
+    cr_expect_str_eq(walk_visits(&w, "g"), "x b");
+}
+
 /* --- hooks --- */
 
 typedef struct note {

@@ -403,3 +403,50 @@ Test(expr, now__takes_the_given_time)
     cr_assert_eq(bf_expr_eval(expr, &env, &value, &err), BF_OK, "%s", err.text);
     cr_expect_str_eq(value.as.string, "2026-11-30T08:00:00.000Z");
 }
+
+/* One expression after the other, as a gateway tests its links. */
+static bool test_beside(const bf_expr_t **last, const char *text,
+                        const bf_expr_env_t *env)
+{
+    bf_expr_t *expr = NULL;
+    bool truth = false;
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_expr_parse_beside(&w.arena, text, strlen(text), *last, &expr, &err),
+                 BF_OK);
+    cr_assert_eq(bf_expr_test(expr, env, &truth, &err), BF_OK, "%s", err.text);
+    *last = expr;
+    return truth;
+}
+
+Test(expr, memo__a_variable_in_a_row_is_looked_up_once)
+{
+    bf_expr_memo_t memo = {0};
+    bf_expr_env_t env = world_env(&w);
+    const bf_expr_t *last = NULL;
+    env.memo = &memo;
+    w.lookups = 0;
+    cr_expect_not(test_beside(&last, "day > 3", &env));
+    cr_expect(test_beside(&last, "day >= 3", &env));
+    cr_expect(test_beside(&last, "day < 4 && day != 5", &env));
+    cr_expect_not(test_beside(&last, "day == 4", &env));
+    cr_expect_eq(w.lookups, 1U);
+    cr_expect(test_beside(&last, "s == 'abc' && day <= 3", &env));
+    cr_expect_eq(w.lookups, 3U);
+    cr_expect_not(test_beside(&last, "missing > 1", &env));
+    cr_expect(test_beside(&last, "missing == null", &env));
+    cr_expect_eq(w.lookups, 4U, "what is not set is known, too");
+}
+
+Test(expr, memo__is_forgotten_by_an_assignment)
+{
+    static const char text[] = "day = day + 1; day = day + 1; sum = day + day";
+    bf_expr_memo_t memo = {0};
+    bf_expr_env_t env = world_env(&w);
+    bf_script_t *script = NULL;
+    bf_err_t err = BF_ERR_INIT;
+    env.memo = &memo;
+    cr_assert_eq(bf_script_parse(&w.arena, text, strlen(text), &script, &err), BF_OK);
+    cr_assert_eq(bf_script_run(script, &env, &err), BF_OK, "%s", err.text);
+    cr_expect_str_eq(world_var(&w, "day"), "5");
+    cr_expect_str_eq(world_var(&w, "sum"), "10");
+}
