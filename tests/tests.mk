@@ -32,6 +32,13 @@ $(BUILD)/lib/libbpmflow-worker.a: $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out w
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(WORKER_A) $(LIB_A)
 	$(call link,$(LIBS_TEST))
 
+# A locale with a decimal comma, wherever its sources (package locales) are.
+COMMA_LOCALE := build/tests/locale/de_DE.UTF-8
+$(COMMA_LOCALE):
+	@mkdir -p $(@D)
+	$(Q)! [ -e /usr/share/i18n/locales/de_DE ] || localedef -i de_DE -f UTF-8 $@
+$(BUILD)/tests/unit/test_num: | $(COMMA_LOCALE)
+
 $(BUILD)/tests/component/%: $(BUILD)/obj/tests/component/%.o $(SUPPORT_OBJ) $(WORKER_A) $(LIB_A)
 	$(call link,$(LIBS_TEST))
 

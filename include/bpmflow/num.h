@@ -20,6 +20,11 @@ bf_status_t bf_num_parse_i64(const char *text, size_t len, int64_t *ret,
 bf_status_t bf_num_parse_range(const char *text, size_t len, int64_t min, int64_t max,
                                int64_t *ret, bf_err_t *err) BF_MUST_USE;
 
+/** strtod() for a text that has its decimal point as '.', in any locale.
+ *  @param text     NUL-terminated; its point may be overwritten
+ *  @param ret_end  where the number ends; may be NULL */
+double bf_num_read_real(char *text, char **ret_end);
+
 /** Whole text as a finite double; BF_E_PARSE. */
 bf_status_t bf_num_parse_real(const char *text, size_t len, double *ret,
                               bf_err_t *err) BF_MUST_USE;

@@ -304,7 +304,7 @@ static const char *number_end(const parser_t *p, bool *ret_real)
 static bf_status_t parse_real(parser_t *p, size_t len, bf_value_t *ret)
 {
     char small[SMALL_NUMBER];
-    const char *digits = small;
+    char *digits = small;
     if (len < sizeof(small)) {
         memcpy(small, p->at, len);
         small[len] = '\0';
@@ -314,7 +314,7 @@ static bf_status_t parse_real(parser_t *p, size_t len, bf_value_t *ret)
             return bf_err_nomem(p->err, "JSON number");
         }
     }
-    double real = strtod(digits, NULL);
+    double real = bf_num_read_real(digits, NULL);
     if (!isfinite(real)) {
         return fail(p, BF_E_LIMIT, p->at, "a number that is too large");
     }

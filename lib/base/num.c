@@ -5,7 +5,6 @@
  */
 #include "bpmflow/num.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +65,15 @@ static char decimal_point(void)
     return text[1];
 }
 
+double bf_num_read_real(char *text, char **ret_end)
+{
+    char *point = strchr(text, '.');
+    if (point) {
+        *point = decimal_point();
+    }
+    return strtod(text, ret_end);
+}
+
 bf_status_t bf_num_parse_real(const char *text, size_t len, double *ret, bf_err_t *err)
 {
     char buf[512];
@@ -80,13 +88,8 @@ bf_status_t bf_num_parse_real(const char *text, size_t len, double *ret, bf_err_
     }
     memcpy(buf, text, len);
     buf[len] = '\0';
-    char *point = strchr(buf, '.');
-    if (point) {
-        *point = decimal_point();
-    }
     char *end = NULL;
-    errno = 0;
-    double value = strtod(buf, &end);
+    double value = bf_num_read_real(buf, &end);
     if (*end || end == buf || !isfinite(value)) {
         return bf_err_set(err, BF_E_PARSE, "'%.*s' is not a number",
                           (int)(len > 40 ? 40 : len), text);
