@@ -64,7 +64,7 @@ $(BUILD)/tests/canary/%: $(BUILD)/obj/tests/canary/%.o
 # one allocation function into another behind its back.
 OOM_WRAP := $(foreach f,malloc calloc realloc reallocarray aligned_alloc strdup strndup \
               vasprintf asprintf,-Wl,--wrap=$(f))
-$(BUILD)/tests/oom/%: $(BUILD)/obj/tests/oom/%.o $(BUILD)/obj/tests/oom/oom.o $(LIB_A)
+$(BUILD)/tests/oom/%: $(BUILD)/obj/tests/oom/%.o $(BUILD)/obj/tests/oom/oom.o $(BUILD)/obj/tests/oom/commands.o $(LIB_A)
 	$(call link,$(OOM_WRAP) $(DEPS_LIBS))
 
 CONF_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %/main.c,$(sort $(wildcard tests/conformance/*.c))))

@@ -96,7 +96,8 @@ typedef struct bf_driver_def {
 } bf_driver_def_t;
 
 /* Both questions are asked often: answer them from the node and the caller, at once.
- * Variables can be read, not set.  A call that fails means no. */
+ * Variables can be read, not set.  A call that fails means no; one that fails for lack of
+ * memory rejects the command. */
 typedef struct bf_controller_def {
     size_t size;
     const char *name;      /* as in graphs.controller */

@@ -66,6 +66,12 @@ void bf_context_set_origin(bf_context_t *ctx, const bf_origin_t *origin);
 /** Never NULL. */
 const bf_origin_t *bf_context_origin(const bf_context_t *ctx);
 
+/** A callback ran out of memory and cannot say so, since its answer is yes or no (a
+ *  controller): the operation that asked it fails with BF_E_NOMEM. */
+void bf_context_lack_memory(bf_context_t *ctx);
+/** Has that happened? Forgotten with the answer. */
+bool bf_context_lacked_memory(bf_context_t *ctx);
+
 /** Set a variable (null clears). BF_OK, BF_E_INVALID (reserved name), BF_E_NOMEM. */
 bf_status_t bf_context_put(bf_context_t *ctx, const char *name, size_t name_len,
                            const bf_value_t *value, bf_err_t *err) BF_MUST_USE;

@@ -77,6 +77,18 @@ void bf_context_set_base(bf_context_t *ctx, bf_vars_t *base)
     ctx->base = base;
 }
 
+void bf_context_lack_memory(bf_context_t *ctx)
+{
+    ctx->lacks_memory = true;
+}
+
+bool bf_context_lacked_memory(bf_context_t *ctx)
+{
+    bool lacked = ctx->lacks_memory;
+    ctx->lacks_memory = false;
+    return lacked;
+}
+
 void bf_context_set_origin(bf_context_t *ctx, const bf_origin_t *origin)
 {
     ctx->origin = origin ? *origin : (bf_origin_t){0};

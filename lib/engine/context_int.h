@@ -61,6 +61,7 @@ struct bf_context {
     bool owns_vars;
     uint8_t signals; /* BF_SIGNAL_*; interrupt and pend belong to the running walk */
     bool is_probe;
+    bool lacks_memory; /* a callback did that could not say so */
     bf_eval_outcome_t outcome;
     bf_vars_t *base;
     bf_vars_t *overlay; /* what a probe has set; NULL = nothing yet */

@@ -185,6 +185,16 @@ static bool run_inside(bf_run_t *run)
            (run->is_probe || (check_vars_size(run) && touch(run)));
 }
 
+/* What a controller answered without memory counts for nothing. */
+static bool has_memory(bf_run_t *run)
+{
+    if (!bf_context_lacked_memory(run->scope.ctx)) {
+        return true;
+    }
+    bf_err_clear(&run->err);
+    return bf_run_fail(run, BF_E_NOMEM);
+}
+
 /* What is the same for accepted and rejected commands. */
 static void finish(bf_run_t *run, bool accepted)
 {
@@ -225,7 +235,7 @@ bf_status_t bf_command_execute(const bf_command_env_t *env, const bf_command_t *
     bool accepted = bf_run_admit(&run);
     if (accepted) {
         bf_instance_begin(inst);
-        accepted = run_inside(&run);
+        accepted = run_inside(&run) && has_memory(&run);
         if (accepted && !run.is_probe) {
             ret->changed = bf_instance_changed(inst);
             bf_instance_commit(inst);
@@ -235,6 +245,7 @@ bf_status_t bf_command_execute(const bf_command_env_t *env, const bf_command_t *
     }
     if (!accepted && run.scope.ctx) {
         bf_run_explain(&run);
+        (void)has_memory(&run);
     }
     bf_context_free(run.scope.ctx);
     finish(&run, accepted);

@@ -169,6 +169,7 @@ static bf_status_t job_begin(job_t *job, bf_executor_t *executor, bf_graph_t *gr
         return rc;
     }
     bf_instance_begin(job->scope.inst);
+    (void)bf_context_lacked_memory(ctx); /* not of this operation */
     const bf_origin_t origin = {.actor = text_of_caller(executor, ctx),
                                 .seq = bf_instance_seq(job->scope.inst)};
     bf_context_set_origin(ctx, &origin);
@@ -184,6 +185,10 @@ static bf_status_t job_begin(job_t *job, bf_executor_t *executor, bf_graph_t *gr
 static bf_status_t job_end(job_t *job, bf_status_t rc, bf_err_t *err)
 {
     bf_instance_t *inst = job->scope.inst;
+    if (bf_context_lacked_memory(job->scope.ctx)) {
+        bf_err_clear(err);
+        rc = bf_err_nomem(err, "a controller");
+    }
     bool keep = rc == BF_OK && job->changes;
     bf_context_set_origin(job->scope.ctx, NULL);
     bool changed = keep && bf_instance_changed(inst);

@@ -151,12 +151,16 @@ static bool ask(bf_controller_t *controller, bf_context_t *ctx, const bf_node_t 
 {
     const member_t *m = (const member_t *)controller;
     bf_call_t call;
-    bf_err_t ignored = BF_ERR_INIT;
+    bf_err_t why = BF_ERR_INIT;
     bf_call_init(&call, m->plugins, m->plugin, ctx);
     call.node = node;
     call.is_read_only = true;
     int answer = fn(&call, m->state);
-    return bf_call_finish(&call, BF_CALL_OK, &ignored) == BF_OK && answer == 1;
+    bf_status_t rc = bf_call_finish(&call, BF_CALL_OK, &why);
+    if (rc == BF_E_NOMEM) { /* no is an answer; this is none */
+        bf_context_lack_memory(ctx);
+    }
+    return rc == BF_OK && answer == 1;
 }
 
 static bool is_operatable(bf_controller_t *controller, bf_context_t *ctx,
