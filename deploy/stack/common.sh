@@ -126,6 +126,22 @@ wait_ready()
     done
 }
 
+# wait_gone PID: a process that ends loses its command line before its files and ports, and
+# its main thread may be through before the others are; a zombie holds nothing.
+wait_gone()
+{
+    local pid=$1 tasks i
+    for ((i = 0; i < 500; i++)); do
+        tasks=("/proc/$pid/task/"*)
+        if [ ! -e "/proc/$pid/stat" ] ||
+            { [ "${#tasks[@]}" -eq 1 ] && grep -q ') Z ' "/proc/$pid/stat" 2>/dev/null; }; then
+            return 0
+        fi
+        sleep 0.02
+    done
+    return 1
+}
+
 # stop_process NAME SECONDS: SIGTERM, wait, SIGKILL; only the process of our pid file.
 stop_process()
 {
@@ -144,6 +160,7 @@ stop_process()
         fi
         sleep 0.05
     done
+    wait_gone "$pid" || warn "stack: $name, pid $pid, still holds what it had"
     rm -f "$STACK_DIR/$name/pid"
 }
 
