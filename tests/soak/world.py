@@ -280,7 +280,10 @@ class World:
 
     def follow(self, name):
         """A service that came up at another port is followed by the gates."""
+        address = self.test.stack.env["BF_KAFKA"]
         self.test.stack.need(name)
+        if self.test.stack.env["BF_KAFKA"] != address:  # the load knows the old one only
+            self.problem("kafka_moved", f"Kafka was at {address}, its port was taken meanwhile")
         if name == "mariadb":
             for slot in self.slots:
                 slot.database.target = int(self.test.stack.env["BF_MARIADB_PORT"])
