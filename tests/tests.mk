@@ -19,6 +19,7 @@ COMPONENT_TESTS := $(call programs,component,test)
 THREAD_TESTS := $(call programs,threads,test)
 OOM_TESTS := $(call programs,oom,test)
 FUZZ_TESTS := $(call programs,fuzz,fuzz)
+BENCH_SUPPORT_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard tests/bench/support/*.c)))
 BENCH_C := $(sort $(wildcard tests/bench/*.c))
 SYSTEM_C := $(sort $(wildcard tests/system/*.c))
 TEST_TOOLS := $(BENCH_C:%.c=$(BUILD)/%) $(SYSTEM_C:%.c=$(BUILD)/%)
@@ -45,7 +46,7 @@ $(BUILD)/tests/component/%: $(BUILD)/obj/tests/component/%.o $(SUPPORT_OBJ) $(WO
 $(BUILD)/tests/threads/%: $(BUILD)/obj/tests/threads/%.o $(BUILD)/obj/tests/support/c11_threads.o $(WORKER_A) $(LIB_A)
 	$(call link,$(DEPS_LIBS))
 
-$(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(LIB_A)
+$(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(BENCH_SUPPORT_OBJ) $(LIB_A)
 	$(call link,$(DEPS_LIBS))
 
 $(BUILD)/tests/system/%: $(BUILD)/obj/tests/system/%.o
@@ -80,7 +81,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB_A)
 
 .PHONY: test programs check-unit check-component check-mysql check-system soak check-soak check-san check-threads \
         check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-replay coverage \
-        until-fail bench-engine bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
+        until-fail bench-engine bench-peers bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
 
 programs: all $(UNIT_TESTS) $(COMPONENT_TESTS) $(TEST_TOOLS) ## Build the test programs, run none
 
@@ -178,8 +179,12 @@ until-fail: programs ## Run TEST=test_x again and again until it fails
 bench-pipeline: all $(TEST_TOOLS) ## Commands per second and latencies on real services, beside the floors (PART=scaling, PART=all)
 	@tests/bench/pipeline $(PART:%=--part %) $(BENCH_ARGS)
 
+bench-peers: all ## The same approvals by Flowable, Camunda and bpmflow, where Java is at hand (BENCH_PEERS=options)
+	@tests/bench/peers/run $(BENCH_PEERS)
+
 bench-engine: $(BUILD)/tests/bench/bench_engine ## Walks and approvals in memory, beside the original engine where Java is at hand
 	@tests/bench/engine $<
 
-bench-store: $(BUILD)/tests/bench/bench_store ## What the database alone allows: batches of made-up rows
+bench-store: $(BUILD)/tests/bench/bench_store $(BUILD)/tests/bench/bench_repository ## Without Kafka: what the database allows, and the library's repository
 	@tests/run/with-stack bench-store mariadb -- $(BUILD)/tests/bench/bench_store
+	@tests/run/with-stack bench-store mariadb -- $(BUILD)/tests/bench/bench_repository

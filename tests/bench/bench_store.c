@@ -15,12 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bpmflow/clock.h"
-#include "bpmflow/migrate.h"
-#include "bpmflow/num.h"
 #include "bpmflow/store.h"
+#include "tests/bench/support/bench_db.h"
 
 #define TOPIC "bench.commands"
 #define REPLY                                                                            \
@@ -35,8 +33,7 @@ typedef struct bench {
     int64_t batches;
     int64_t instances;
     int64_t vars_bytes;
-    char database[64];
-    bf_db_options_t options;
+    bench_db_t db;
     bf_store_t *store;
     bf_instance_t **pool;
     size_t next; /* instance of the next command */
@@ -50,98 +47,11 @@ typedef struct bench {
     char *vars_text;
 } bench_t;
 
-static _Noreturn void stop(const char *what, const bf_err_t *err)
-{
-    (void)fprintf(stderr, "bench_store: %s: %s\n", what, err != NULL ? err->text : "");
-    exit(1);
-}
-
-static void print_result(const char *metric, double value, const char *unit)
-{
-    (void)printf(
-        "{\"bench\":\"store\",\"metric\":\"%s\",\"value\":%.1f,\"unit\":\"%s\"}\n",
-        metric, value, unit);
-    (void)fflush(stdout);
-}
-
-/* --- database --- */
-
-static const char *setting(const char *name)
-{
-    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets */
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-static void run_sql(bf_db_t *db, const char *fmt, const char *name)
-{
-    char sql[160];
-    bf_err_t err = BF_ERR_INIT;
-    (void)snprintf(sql, sizeof(sql), "%s%s", fmt, name);
-    if (bf_db_execute(db, sql, &err) != BF_OK) {
-        stop(sql, &err);
-    }
-}
-
-static bf_db_t *connect_to(const bf_db_options_t *options)
-{
-    bf_db_t *db = NULL;
-    bf_err_t err = BF_ERR_INIT;
-    if (bf_db_connect(options, &db, &err) != BF_OK) {
-        stop("connecting", &err);
-    }
-    return db;
-}
-
-static void make_database(bench_t *b)
-{
-    bf_err_t err = BF_ERR_INIT;
-    const char *port = setting("BF_MARIADB_PORT");
-    int64_t number = 0;
-    if (setting("BF_MARIADB_HOST") == NULL) {
-        (void)puts(
-            "SKIPPED: bench_store needs a database: deploy/stack/stack up mariadb");
-        exit(77);
-    }
-    if (port != NULL && bf_num_parse_range(port, strlen(port), 1, 65535, &number, &err)) {
-        stop("BF_MARIADB_PORT", &err);
-    }
-    b->options = (bf_db_options_t){
-        .host = setting("BF_MARIADB_HOST"),
-        .port = (uint32_t)number,
-        .socket = setting("BF_MARIADB_SOCKET"),
-        .user = setting("BF_MARIADB_USER"),
-        .password = setting("BF_MARIADB_PASSWORD"),
-    };
-    (void)snprintf(b->database, sizeof(b->database), "bf_bench_%d", (int)getpid());
-    bf_db_t *db = connect_to(&b->options);
-    run_sql(db, "CREATE DATABASE ", b->database);
-    bf_db_close(db);
-    b->options.database = b->database;
-    db = connect_to(&b->options);
-    (void)fprintf(stderr, "bench_store: %s, batches of %" PRId64 "\n", bf_db_server(db),
-                  b->batch);
-    if (bf_migrate_run(db, NULL, NULL, NULL, NULL, &err) != BF_OK) {
-        stop("migrating", &err);
-    }
-    bf_db_close(db);
-}
-
-static void drop_database(const bench_t *b)
-{
-    bf_db_t *db = connect_to(&b->options);
-    run_sql(db, "DROP DATABASE ", b->database);
-    bf_db_close(db);
-}
-
 /* --- batches --- */
 
 static void *must_calloc(int64_t count, size_t size)
 {
-    void *memory = calloc((size_t)count, size);
-    if (memory == NULL) {
-        stop("out of memory", NULL);
-    }
-    return memory;
+    return bench_calloc((size_t)count, size);
 }
 
 static void claim(bench_t *b)
@@ -155,7 +65,7 @@ static void claim(bench_t *b)
                                       .incarnation = "",
                                       .transactional_id = ""};
     if (bf_store_claim_partition(b->store, &row, &before, &after, &err) != BF_OK) {
-        stop("claiming", &err);
+        bench_stop("claiming", &err);
     }
     b->epoch = after.epoch;
     b->offset = after.next_offset;
@@ -164,9 +74,9 @@ static void claim(bench_t *b)
 static void set_up(bench_t *b)
 {
     bf_err_t err = BF_ERR_INIT;
-    const bf_store_options_t options = {.db = b->options};
+    const bf_store_options_t options = {.db = b->db.options};
     if (bf_store_open(&options, &b->store, &err) != BF_OK) {
-        stop("opening the store", &err);
+        bench_stop("opening the store", &err);
     }
     claim(b);
     b->pool = must_calloc(b->instances, sizeof(bf_instance_t *));
@@ -182,7 +92,7 @@ static void set_up(bench_t *b)
                        (uint64_t)i * 0x9e3779b97f4a7c15u);
         b->pool[i] = bf_instance_new(id);
         if (b->pool[i] == NULL) {
-            stop("out of memory", NULL);
+            bench_stop("out of memory", NULL);
         }
     }
 }
@@ -221,7 +131,7 @@ static void change_instance(bench_t *b, bf_instance_t *inst, int64_t now_ms)
     (void)bf_instance_next_seq(inst);
     bf_instance_commit(inst);
     if (failed) {
-        stop("out of memory", NULL);
+        bench_stop("out of memory", NULL);
     }
 }
 
@@ -291,7 +201,7 @@ static int64_t run_batch(bench_t *b)
     };
     int64_t start = bf_clock_mono_ns();
     if (bf_store_commit(b->store, &write, &report, &err) != BF_OK) {
-        stop("committing", &err);
+        bench_stop("committing", &err);
     }
     b->offset += b->batch;
     return bf_clock_mono_ns() - start;
@@ -306,9 +216,9 @@ static void run_writes(bench_t *b, const char *name, int64_t batches)
     }
     double seconds = (double)commit_ns / 1e9;
     (void)snprintf(metric, sizeof(metric), "%s", name);
-    print_result(metric, (double)(batches * b->batch) / seconds, "commands/s");
+    bench_print("store", metric, (double)(batches * b->batch) / seconds, "commands/s");
     (void)snprintf(metric, sizeof(metric), "%s_batch", name);
-    print_result(metric, seconds * 1000 / (double)batches, "ms");
+    bench_print("store", metric, seconds * 1000 / (double)batches, "ms");
 }
 
 static void run_loads(bench_t *b)
@@ -324,7 +234,7 @@ static void run_loads(bench_t *b)
             ids[i] = bf_instance_id(b->pool[at + i]);
         }
         if (bf_store_load_instances(b->store, ids, IDS, found, &err) != BF_OK) {
-            stop("loading", &err);
+            bench_stop("loading", &err);
         }
         for (int64_t i = 0; i < IDS; i++) {
             loaded += found[i] != NULL ? 1 : 0;
@@ -332,58 +242,26 @@ static void run_loads(bench_t *b)
         }
     }
     double seconds = (double)(bf_clock_mono_ns() - start) / 1e9;
-    print_result("load", (double)loaded / seconds, "instances/s");
-}
-
-static int64_t number_of(const char *option, const char *text)
-{
-    int64_t value = 0;
-    bf_err_t err = BF_ERR_INIT;
-    if (text == NULL ||
-        bf_num_parse_range(text, strlen(text), 1, 100000000, &value, &err) != BF_OK) {
-        stop(option, &err);
-    }
-    return value;
-}
-
-static void read_options(bench_t *b, int argc, char **argv)
-{
-    const struct {
-        const char *name;
-        int64_t *value;
-    } options[] = {{"--batch", &b->batch},
-                   {"--batches", &b->batches},
-                   {"--instances", &b->instances},
-                   {"--vars", &b->vars_bytes}};
-    for (int i = 1; i < argc; i += 2) {
-        bool known = false;
-        for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++) {
-            if (strcmp(argv[i], options[k].name) == 0) {
-                *options[k].value = number_of(argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-                known = true;
-            }
-        }
-        if (!known) {
-            (void)fprintf(stderr, "usage: bench_store [--batch N] [--batches N] "
-                                  "[--instances N] [--vars BYTES]\n");
-            exit(2);
-        }
-    }
-    if (b->instances < b->batch) {
-        b->instances = b->batch; /* an instance stands once in a batch */
-    }
+    bench_print("store", "load", (double)loaded / seconds, "instances/s");
 }
 
 int main(int argc, char **argv)
 {
     bench_t b = {.batch = 500, .batches = 200, .instances = 20000, .vars_bytes = 200};
-    read_options(&b, argc, argv);
-    make_database(&b);
+    const bench_option_t options[] = {{"--batch", &b.batch},
+                                      {"--batches", &b.batches},
+                                      {"--instances", &b.instances},
+                                      {"--vars", &b.vars_bytes}};
+    bench_options(options, sizeof(options) / sizeof(options[0]), argc, argv);
+    if (b.instances < b.batch) {
+        b.instances = b.batch; /* an instance stands once in a batch */
+    }
+    bench_db_make(&b.db);
     set_up(&b);
     run_writes(&b, "insert", (b.instances + b.batch - 1) / b.batch);
     run_writes(&b, "commit", b.batches);
     run_loads(&b);
     tear_down(&b);
-    drop_database(&b);
+    bench_db_drop(&b.db);
     return 0;
 }

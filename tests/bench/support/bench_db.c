@@ -1,0 +1,149 @@
+/*
+ * bench_db.c - see bench_db.h
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "tests/bench/support/bench_db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpmflow/migrate.h"
+#include "bpmflow/num.h"
+
+_Noreturn void bench_stop(const char *what, const bf_err_t *err)
+{
+    (void)fprintf(stderr, "bench: %s: %s\n", what, err != NULL ? err->text : "");
+    exit(1);
+}
+
+void *bench_calloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL) {
+        bench_stop("out of memory", NULL);
+    }
+    return memory;
+}
+
+void bench_print(const char *bench, const char *metric, double value, const char *unit)
+{
+    (void)printf("{\"bench\":\"%s\",\"metric\":\"%s\",\"value\":%.1f,\"unit\":\"%s\"}\n",
+                 bench, metric, value, unit);
+    (void)fflush(stdout);
+}
+
+size_t bench_resident_bytes(void)
+{
+    unsigned long total = 0;
+    unsigned long resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL || fscanf(file, "%lu %lu", &total, &resident) != 2) { /* NOLINT */
+        bench_stop("/proc/self/statm", NULL);
+    }
+    (void)fclose(file);
+    return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* --- database --- */
+
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody sets */
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static bf_db_t *connect_to(const bf_db_options_t *options)
+{
+    bf_db_t *db = NULL;
+    bf_err_t err = BF_ERR_INIT;
+    if (bf_db_connect(options, &db, &err) != BF_OK) {
+        bench_stop("connecting", &err);
+    }
+    return db;
+}
+
+bf_db_t *bench_db_connect(const bench_db_t *db)
+{
+    return connect_to(&db->options);
+}
+
+void bench_db_run(bf_db_t *db, const char *sql)
+{
+    bf_err_t err = BF_ERR_INIT;
+    if (bf_db_execute(db, sql, &err) != BF_OK) {
+        bench_stop(sql, &err);
+    }
+}
+
+void bench_db_make(bench_db_t *ret)
+{
+    bf_err_t err = BF_ERR_INIT;
+    char sql[160];
+    const char *port = setting("BF_MARIADB_PORT");
+    int64_t number = 0;
+    if (setting("BF_MARIADB_HOST") == NULL) {
+        (void)puts("SKIPPED: this needs a database: deploy/stack/stack up mariadb");
+        exit(77);
+    }
+    if (port != NULL && bf_num_parse_range(port, strlen(port), 1, 65535, &number, &err)) {
+        bench_stop("BF_MARIADB_PORT", &err);
+    }
+    ret->options = (bf_db_options_t){
+        .host = setting("BF_MARIADB_HOST"),
+        .port = (uint32_t)number,
+        .socket = setting("BF_MARIADB_SOCKET"),
+        .user = setting("BF_MARIADB_USER"),
+        .password = setting("BF_MARIADB_PASSWORD"),
+    };
+    (void)snprintf(ret->name, sizeof(ret->name), "bf_bench_%d", (int)getpid());
+    (void)snprintf(sql, sizeof(sql), "CREATE DATABASE %s", ret->name);
+    bf_db_t *db = connect_to(&ret->options);
+    bench_db_run(db, sql);
+    bf_db_close(db);
+    ret->options.database = ret->name;
+    db = connect_to(&ret->options);
+    (void)fprintf(stderr, "bench: on %s\n", bf_db_server(db));
+    if (bf_migrate_run(db, NULL, NULL, NULL, NULL, &err) != BF_OK) {
+        bench_stop("migrating", &err);
+    }
+    bf_db_close(db);
+}
+
+void bench_db_drop(const bench_db_t *db)
+{
+    char sql[160];
+    bf_db_t *connection = connect_to(&db->options);
+    (void)snprintf(sql, sizeof(sql), "DROP DATABASE %s", db->name);
+    bench_db_run(connection, sql);
+    bf_db_close(connection);
+}
+
+/* --- options --- */
+
+static _Noreturn void usage(const bench_option_t *options, size_t count)
+{
+    (void)fputs("options:", stderr);
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(stderr, " [%s N]", options[i].name);
+    }
+    (void)fputc('\n', stderr);
+    exit(2);
+}
+
+void bench_options(const bench_option_t *options, size_t count, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i += 2) {
+        size_t k = 0;
+        while (k < count && strcmp(argv[i], options[k].name) != 0) {
+            k++;
+        }
+        const char *text = i + 1 < argc ? argv[i + 1] : "";
+        if (k == count || bf_num_parse_range(text, strlen(text), 0, 1000000000,
+                                             options[k].value, NULL) != BF_OK) {
+            usage(options, count);
+        }
+    }
+}
