@@ -17,6 +17,8 @@
 #include "bpmflow/clock.h"
 #include "bus_int.h"
 
+#define RETRY_MS 100
+
 typedef struct partition_state {
     bf_reader_range_t range;
     int64_t start; /* where to begin */
@@ -324,8 +326,8 @@ bool bf_reader_at_end(const bf_reader_t *reader)
     return reader->open_count == 0;
 }
 
-bf_status_t bf_reader_committed(bf_reader_t *reader, int32_t partition,
-                                int64_t timeout_ms, int64_t *ret, bf_err_t *err)
+static bf_status_t ask_committed(bf_reader_t *reader, int32_t partition,
+                                 int64_t timeout_ms, int64_t *ret, bf_err_t *err)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_t *entry =
@@ -344,6 +346,21 @@ bf_status_t bf_reader_committed(bf_reader_t *reader, int32_t partition,
         return request_failed(reader, "committed offset", code, err);
     *ret = offset >= 0 ? offset : -1;
     return BF_OK;
+}
+
+/* A broker that has just started, or that the group moved away from, says so at once. */
+bf_status_t bf_reader_committed(bf_reader_t *reader, int32_t partition,
+                                int64_t timeout_ms, int64_t *ret, bf_err_t *err)
+{
+    int64_t deadline = bf_clock_mono_ms() + timeout_ms;
+    for (;;) {
+        bf_err_t why = BF_ERR_INIT;
+        int64_t left = deadline - bf_clock_mono_ms();
+        bf_status_t rc = ask_committed(reader, partition, left > 1 ? left : 1, ret, &why);
+        if (rc != BF_E_BUS_RETRY || bf_clock_mono_ms() + RETRY_MS >= deadline)
+            return rc == BF_OK ? BF_OK : bf_err_set(err, rc, "%s", why.text);
+        bf_clock_sleep_ms(RETRY_MS);
+    }
 }
 
 int32_t bf_reader_partition_count(const bf_reader_t *reader)

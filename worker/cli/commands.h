@@ -32,6 +32,7 @@ extern const bf_cli_command_t bf_cli_dead_list;   /* dead_letters.c */
 extern const bf_cli_command_t bf_cli_dead_show;   /* dead_letters.c */
 extern const bf_cli_command_t bf_cli_dead_replay; /* dead_replay.c */
 extern const bf_cli_command_t bf_cli_migrate;     /* migrate.c */
+extern const bf_cli_command_t bf_cli_purge;       /* purge.c */
 extern const bf_cli_command_t bf_cli_status;      /* status.c */
 extern const bf_cli_command_t bf_cli_load;        /* load.c */
 

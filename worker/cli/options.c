@@ -50,7 +50,8 @@ static bf_status_t parse_duration(const char *text, int64_t *ret, bf_err_t *err)
     static const struct {
         const char *unit;
         int64_t ms;
-    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"", 1000}};
+    } units[] = {{"ms", 1},      {"s", 1000},     {"m", 60000},
+                 {"h", 3600000}, {"d", 86400000}, {"", 1000}};
     size_t digits = strspn(text, "0123456789.");
     double number = 0;
     if (digits == 0 || bf_num_parse_real(text, digits, &number, NULL) != BF_OK)
@@ -65,8 +66,8 @@ static bf_status_t parse_duration(const char *text, int64_t *ret, bf_err_t *err)
         *ret = (int64_t)(ms + 0.5);
         return BF_OK;
     }
-    return bf_err_set(err, BF_E_INVALID, "has an unknown unit '%s': write ms, s, m or h",
-                      text + digits);
+    return bf_err_set(err, BF_E_INVALID,
+                      "has an unknown unit '%s': write ms, s, m, h or d", text + digits);
 }
 
 static bf_status_t check_choice(const bf_cli_option_t *option, const char *text,

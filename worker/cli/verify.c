@@ -44,12 +44,16 @@ static bf_status_t run_passes(bf_verify_t *verify, bf_err_t *err)
     if (rc == BF_OK)
         rc = bf_verify_history(verify, err);
     if (rc == BF_OK)
+        rc = bf_verify_purges(verify, err);
+    if (rc == BF_OK)
         rc = bf_verify_events(verify, events, err);
     bf_reader_close(events);
     if (rc == BF_OK)
         rc = bf_verify_details(verify, err);
     if (rc == BF_OK)
         rc = bf_verify_commands(verify, err);
+    if (rc == BF_OK)
+        rc = bf_verify_purges(verify, err);
     if (rc == BF_OK && replies)
         rc = bf_verify_replies(verify, replies, err);
     bf_reader_close(replies);
@@ -89,10 +93,13 @@ static void put_summary(bf_verify_t *verify, int64_t duration_ms)
         put_kinds(verify, true);
         bf_str_printf(out,
                       "},\"events_trimmed\":%s,\"replies_trimmed\":%s,\"purged\":%s,"
+                      "\"purged_instances\":%lld,\"purged_replies\":%lld,"
                       "\"seconds\":%.3f}\n",
                       verify->events_trimmed ? "true" : "false",
                       verify->replies_trimmed ? "true" : "false",
-                      verify->purged ? "true" : "false", (double)duration_ms / 1000.0);
+                      verify->purged ? "true" : "false",
+                      (long long)verify->purged_instances,
+                      (long long)verify->purged_replies, (double)duration_ms / 1000.0);
         return;
     }
     if (verify->finding_count > verify->limit)
@@ -124,6 +131,11 @@ static void put_notes(const bf_verify_t *verify)
     if (verify->replies_trimmed)
         bf_cli_note("retention has removed the oldest replies; missing replies are not "
                     "looked for");
+    if (verify->purged_instances > 0 || verify->purged_replies > 0)
+        bf_cli_note("%lld instances are purged: their events, and %lld replies to purged "
+                    "commands, have no rows to be compared with",
+                    (long long)verify->purged_instances,
+                    (long long)verify->purged_replies);
     if (verify->purged)
         bf_cli_note("some rows belong to no command that is still recorded: purged, or "
                     "written by the library without Kafka");
@@ -208,7 +220,8 @@ const bf_cli_command_t bf_cli_verify = {
         "its row; each outcome has exactly one reply, its rows are there; each instance "
         "counts as many steps as it has rows, and its state is that of its last row."
         "\n\nFor each finding the instance, the sequence number and what is wrong are "
-        "printed. Works beside running workers. Memory is bounded by the number of "
+        "printed. Works beside running workers, and beside purge: instances that were "
+        "purged are counted, not reported. Memory is bounded by the number of "
         "instances and commands, not by the length of the histories.",
     .status = "1 when anything is found.",
     .examples = "    bpmflow verify -c /etc/bpmflow/worker.conf\n"

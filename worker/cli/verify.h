@@ -10,6 +10,10 @@
  * instance.  Only instances whose digests differ are looked at row by row
  * (verify_detail).
  *
+ * Purges: an instance without rows counts as purged, and its events and replies as no
+ * damage, when a purge ran since, its events say that it was finished early enough for
+ * that, and they are complete and in order.
+ *
  * Beside running workers: the ends of the topics are taken first, then the rows are read
  * (so each event up to there has its row), then the events; rows whose events are still
  * on their way are waited for.
@@ -20,6 +24,7 @@
 #define BF_CLI_VERIFY_H
 
 #include "bpmflow/map.h"
+#include "bpmflow/purge.h"
 #include "bpmflow/reader.h"
 #include "bpmflow/store.h"
 #include "worker/cli/cli.h"
@@ -69,6 +74,8 @@ typedef struct bf_verify_instance {
     bool odd;              /* to be looked at in detail */
     bool odd_commands;     /* rows and outcomes of commands do not fit */
     bool spread;           /* its events stand in several partitions; reported */
+    bool has_commands;     /* outcomes of its commands were seen */
+    bool too_new;          /* no rows, but an event that no purge can have taken */
 } bf_verify_instance_t;
 
 /* Numbers of texts with the same hash: replies that rows speak of, minus replies seen. */
@@ -96,12 +103,15 @@ typedef struct bf_verify {
     bf_str_t scratch; /* an event, re-encoded */
     bf_str_t out;
 
-    bool events_trimmed;  /* retention has removed the beginning of the event topic */
-    bool replies_trimmed; /* ... of a reply topic */
-    bool purged;          /* outcomes of old commands are gone */
-    bool unpublished;     /* some partition has applied more than it has published */
-    int64_t *published;   /* K of each partition of the command topic; -1 = none */
-    int64_t *applied;     /* D */
+    bool events_trimmed;   /* retention has removed the beginning of the event topic */
+    bool replies_trimmed;  /* ... of a reply topic */
+    bool purged;           /* outcomes of old commands are gone */
+    bool unpublished;      /* some partition has applied more than it has published */
+    bf_purge_log_t purges; /* what was taken away in order */
+    int64_t purged_instances;
+    int64_t purged_replies;
+    int64_t *published; /* K of each partition of the command topic; -1 = none */
+    int64_t *applied;   /* D */
     int32_t partition_count;
 
     int64_t row_count;
@@ -135,6 +145,8 @@ bf_status_t bf_verify_history(bf_verify_t *verify, bf_err_t *err) BF_MUST_USE;
 /** The digests of the rows once more, for topics that retention has shortened. */
 bf_status_t bf_verify_history_again(bf_verify_t *verify, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_verify_repository(bf_verify_t *verify, bf_err_t *err) BF_MUST_USE;
+/** What purges have done until now. */
+bf_status_t bf_verify_purges(bf_verify_t *verify, bf_err_t *err) BF_MUST_USE;
 
 /* verify_commands.c */
 

@@ -72,6 +72,7 @@ static bf_status_t on_command(void *arg, const bf_command_row_t *command, bf_err
         bf_verify_instance(verify, command->instance_id, strlen(command->instance_id));
     if (!inst)
         return bf_err_nomem(err, "instances");
+    inst->has_commands = true;
     bool wrote = command->first_seq > 0 && command->command_id;
     if (wrote && (inst->first_covered == 0 || command->first_seq < inst->first_covered))
         inst->first_covered = command->first_seq;

@@ -99,6 +99,11 @@ bf_status_t bf_verify_history(bf_verify_t *verify, bf_err_t *err)
     return bf_store_scan_history(verify->store, NULL, on_row, verify, err);
 }
 
+bf_status_t bf_verify_purges(bf_verify_t *verify, bf_err_t *err)
+{
+    return bf_store_read_purge_log(verify->store, &verify->purges, err);
+}
+
 static bf_status_t on_row_again(void *arg, const bf_history_t *row, bf_err_t *err)
 {
     bf_verify_t *verify = arg;
@@ -148,17 +153,32 @@ static bf_status_t check_newer(bf_verify_t *verify, const char *id, int32_t seq,
     return rc;
 }
 
+/* There is no row of the instance. It may have been purged meanwhile, with its history.
+ */
+static bf_status_t check_gone(bf_verify_t *verify, const char *id,
+                              const bf_verify_instance_t *known, bf_err_t *err)
+{
+    int32_t rows = 0;
+    if (known->rows == 0)
+        return BF_OK;
+    bf_status_t rc = bf_store_scan_history(verify->store, id, count_row, &rows, err);
+    if (rc == BF_OK && rows == 0)
+        rc = bf_verify_purges(verify, err);
+    if (rc == BF_OK && rows == 0 && verify->purges.runs > 0)
+        verify->purged_instances++;
+    else if (rc == BF_OK)
+        bf_verify_found(verify, BF_FINDING_INSTANCE_MISSING, id, 0,
+                        "%d rows of history, but no row of the instance",
+                        (int)known->rows);
+    return rc;
+}
+
 static bf_status_t check_instance(bf_verify_t *verify, const char *id,
                                   const bf_verify_instance_t *known,
                                   const bf_instance_t *inst, bf_err_t *err)
 {
-    if (!inst) {
-        if (known->rows > 0)
-            bf_verify_found(verify, BF_FINDING_INSTANCE_MISSING, id, 0,
-                            "%d rows of history, but no row of the instance",
-                            (int)known->rows);
-        return BF_OK;
-    }
+    if (!inst)
+        return check_gone(verify, id, known, err);
     int32_t seq = bf_instance_seq(inst);
     bf_instance_status_t status = bf_instance_status(inst);
     if (seq > known->rows)

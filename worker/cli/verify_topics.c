@@ -121,6 +121,43 @@ static void take_order(pass_t *pass, bf_verify_instance_t *inst, int32_t seq,
     pass->open -= seq <= inst->rows;
 }
 
+/* Could a purge have taken the instance whose last step this is? */
+static bool is_purgeable(const bf_verify_t *verify, const bf_record_t *record)
+{
+    bf_arena_t arena;
+    bf_value_t event;
+    int64_t time_ms = 0;
+    bf_arena_init(&arena, 0);
+    bool result = false;
+    if (bf_json_parse(&arena, record->value, record->value_len, NULL, &event, NULL) ==
+            BF_OK &&
+        event.type == BF_VALUE_MAP) {
+        const char *state = bf_value_get_cstr(&event, "instance_state");
+        const char *time = bf_value_get_cstr(&event, "create_time");
+        result = state && time &&
+                 strcmp(state, bf_instance_status_name(BF_INSTANCE_RUNNING)) != 0 &&
+                 bf_clock_parse(time, &time_ms, NULL) == BF_OK &&
+                 time_ms < verify->purges.before_wall_ms;
+    }
+    bf_arena_fini(&arena);
+    return result;
+}
+
+/* An event of an instance that has no rows, where there were purges: what counts is the
+ * last one, and that they are complete. */
+static void take_purged(pass_t *pass, const bf_record_t *record,
+                        bf_verify_instance_t *inst, int32_t seq)
+{
+    if (inst->events == 0 && seq > 1 &&
+        bf_reader_range(pass->reader, record->partition).low > 0)
+        inst->events = seq - 1; /* what came before may be gone */
+    inst->odd = inst->odd || seq != inst->events + 1 ||
+                (inst->partition >= 0 && inst->partition != record->partition);
+    inst->events = seq;
+    inst->partition = record->partition;
+    inst->too_new = !is_purgeable(pass->verify, record);
+}
+
 static bf_status_t take_event(pass_t *pass, const bf_record_t *record, bf_err_t *err)
 {
     bf_verify_t *verify = pass->verify;
@@ -133,6 +170,10 @@ static bf_status_t take_event(pass_t *pass, const bf_record_t *record, bf_err_t 
     bf_verify_instance_t *inst = bf_verify_instance(verify, record->key, record->key_len);
     if (!inst)
         return bf_err_nomem(err, "instances");
+    if (inst->rows == 0 && !pass->late && verify->purges.runs > 0) {
+        take_purged(pass, record, inst, seq);
+        return BF_OK;
+    }
     if (seq > inst->rows) {
         /* Up to the end that was taken first every event must have its row. */
         inst->odd = inst->odd || !pass->late;
@@ -163,6 +204,11 @@ static void compare(bf_verify_t *verify, const bf_reader_t *reader)
     void *value;
     while (bf_map_next(verify->instances, &cursor, &id, &len, &value)) {
         bf_verify_instance_t *inst = value;
+        if (inst->rows == 0 && inst->events > 0) { /* only where there were purges */
+            inst->odd = inst->odd || inst->too_new;
+            verify->purged_instances += !inst->odd;
+            continue;
+        }
         if (inst->partition < 0 && inst->rows > 0 && verify->events_trimmed) {
             int32_t p = (int32_t)((bf_murmur2(id, len) & 0x7fffffffu) %
                                   (unsigned)bf_reader_partition_count(reader));
@@ -202,6 +248,15 @@ static uint64_t hash_of(const bf_record_t *record)
                                 record->value_len);
 }
 
+/* A reply from before the last purge to a command of which nothing is left. */
+static bool is_of_purged(const bf_verify_t *verify, const bf_record_t *record)
+{
+    const bf_verify_instance_t *inst =
+        bf_map_get(verify->instances, record->key ? record->key : "", record->key_len);
+    return verify->purges.runs > 0 && (!inst || !inst->has_commands) &&
+           record->timestamp_ms <= verify->purges.last_wall_ms;
+}
+
 static bf_status_t take_reply(pass_t *pass, const bf_record_t *record, bf_err_t *err)
 {
     bf_verify_t *verify = pass->verify;
@@ -213,6 +268,10 @@ static bf_status_t take_reply(pass_t *pass, const bf_record_t *record, bf_err_t 
     }
     if (pass->late)
         return BF_OK; /* of a command that was applied meanwhile */
+    if (is_of_purged(verify, record)) {
+        verify->purged_replies++;
+        return BF_OK;
+    }
     bf_verify_found(verify, BF_FINDING_REPLY_WITHOUT_COMMAND, NULL, 0,
                     "partition %d, offset %lld of topic %s: a reply that no command "
                     "accounts for, or one too many: %.*s",
