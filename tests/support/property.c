@@ -31,8 +31,8 @@ void property_range(uint64_t cases, uint64_t *ret_first, uint64_t *ret_end)
     const char *seed = getenv("BF_SEED");         // NOLINT(concurrency-mt-unsafe)
     const char *count = getenv("PROPERTY_CASES"); // NOLINT(concurrency-mt-unsafe)
     *ret_first = seed ? strtoull(seed, NULL, 10) : 1;
-    cases = count ? strtoull(count, NULL, 10) : cases;
-    *ret_end = *ret_first + (seed ? 1 : cases);
+    cases = seed ? 1 : cases;
+    *ret_end = *ret_first + (count ? strtoull(count, NULL, 10) : cases);
 }
 
 unsigned property_size(uint64_t seed)
@@ -142,23 +142,73 @@ char *property_shrink(property_fn property, const char *text, uint64_t seed)
     return ret;
 }
 
+/* --- reports --- */
+
+static void add_yaml(bf_str_t *out, const char *layout)
+{
+    bf_graph_t *graph = NULL;
+    bf_err_t err = BF_ERR_INIT;
+    if (bf_graph_load_text(layout, strlen(layout), "small", NULL, &graph, &err) !=
+            BF_OK ||
+        bf_graph_write_yaml(graph, out, &err) != BF_OK) {
+        bf_str_printf(out, "%s\n%s", err.text, layout);
+    }
+    bf_graph_unref(graph);
+}
+
 void property_report(property_fn property, const char *layout, uint64_t seed,
                      const char *name)
 {
     char *small = property_shrink(property, layout, seed);
     const char *shown = small ? small : layout;
     const char *what = property(shown, seed);
-    bf_graph_t *graph = NULL;
     bf_str_t yaml;
-    bf_err_t err = BF_ERR_INIT;
     bf_str_init(&yaml, 0);
-    if (bf_graph_load_text(shown, strlen(shown), "small", NULL, &graph, &err) != BF_OK ||
-        bf_graph_write_yaml(graph, &yaml, &err) != BF_OK) {
-        bf_str_printf(&yaml, "%s\n%s", err.text, shown);
-    }
+    add_yaml(&yaml, shown);
     cr_expect_fail("%s: seed %llu: %s\n%s", name, (unsigned long long)seed, what,
                    bf_str_peek(&yaml));
     bf_str_fini(&yaml);
-    bf_graph_unref(graph);
     free(small);
+}
+
+static bf_str_t *graphs; /* of the case that is reported, NULL = none is */
+
+void property_graph(const char *layout)
+{
+    if (graphs) {
+        bf_str_puts(graphs, graphs->len ? "---\n" : "");
+        add_yaml(graphs, layout);
+    }
+}
+
+static void report_sized(property_sized_fn property, uint64_t seed, const char *name)
+{
+    unsigned size = 1;
+    bf_str_t yaml;
+    while (size < property_size(seed) && !*property(seed, size)) {
+        size++;
+    }
+    bf_str_init(&yaml, 0);
+    graphs = &yaml;
+    const char *what = property(seed, size);
+    graphs = NULL;
+    cr_expect_fail("%s: seed %llu, size %u: %s\n%s", name, (unsigned long long)seed, size,
+                   what, bf_str_peek(&yaml));
+    bf_str_fini(&yaml);
+}
+
+uint64_t property_check_sized(property_sized_fn property, uint64_t cases,
+                              const char *name)
+{
+    uint64_t first;
+    uint64_t end;
+    unsigned failed = 0;
+    property_range(cases, &first, &end);
+    for (uint64_t seed = first; seed < end && failed < 3; seed++) {
+        if (*property(seed, property_size(seed))) {
+            report_sized(property, seed, name);
+            failed++;
+        }
+    }
+    return end - first;
 }

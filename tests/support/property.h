@@ -2,7 +2,8 @@
  * property.h - a property of any graph: run it over many seeds, make a failing graph
  * small
  *
- * Environment: PROPERTY_CASES=100000 runs that many seeds, BF_SEED=17 only that one.
+ * Environment: PROPERTY_CASES=100000 runs that many seeds, BF_SEED=17 only that one, both
+ * that many from that one on.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,6 +32,22 @@ char *property_shrink(property_fn property, const char *text, uint64_t seed);
 /** Make the failing graph small and print seed, what is wrong and the graph as YAML. */
 void property_report(property_fn property, const char *layout, uint64_t seed,
                      const char *name);
+
+/* --- graphs that are known only together with what must happen: made from the seed ---
+ */
+
+/* What is wrong with the graphs of this seed and size, "" = nothing. Tells its graphs by
+ * property_graph(). */
+typedef const char *(*property_sized_fn)(uint64_t seed, unsigned size);
+
+/** Run it over the seeds, at most three failures; each is run again with the smallest
+ * size at which it fails, and printed with seed, size and its graphs as YAML.
+ *  @return how many seeds were run */
+uint64_t property_check_sized(property_sized_fn property, uint64_t cases,
+                              const char *name);
+
+/** A graph of the case that runs (a layout); printed when the case fails. */
+void property_graph(const char *layout);
 
 /** Where properties write what is wrong. */
 const char *property_wrong(const char *fmt, ...) BF_PRINTF(1, 2);

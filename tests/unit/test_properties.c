@@ -1,12 +1,9 @@
 /*
  * test_properties.c - what must hold for any graph, on generated ones
  *
- * Each property runs over many seeds, always the same ones.  A failing case prints its
- * seed and the smallest size that still fails, with the graph.
- *
- *     BF_SEED=17 build/tests/unit/test_properties --filter 'properties/...'
- *
- * runs one seed only.
+ * Each property runs over many seeds, always the same ones (property.h: how to run more
+ * or one).  A failing case prints its seed and the smallest size that still fails, with
+ * the graphs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,12 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/property.h"
 #include "tests/support/rig.h"
 
 #define CASES 1500
-
-/* What is wrong, or NULL. The text may be static or in `text`. */
-typedef const char *(*property_t)(uint64_t seed, unsigned size);
 
 static char text[8192];
 
@@ -32,38 +27,25 @@ static char text[8192];
         }                                                                                \
     } while (0)
 
-static unsigned size_of(uint64_t seed)
+static gen_t *new_gen(const gen_options_t *options)
 {
-    return 3 + (unsigned)(seed % 58);
+    gen_t *gen = gen_new(options);
+    for (unsigned i = 0; gen_layout(gen, i); i++) {
+        property_graph(gen_layout(gen, i));
+    }
+    return gen;
 }
 
-/* The smallest size at which the seed fails. */
-static void report(property_t property, uint64_t seed, const char *name)
+static char *new_wild(const gen_wild_t *wild)
 {
-    unsigned size = 1;
-    while (size < size_of(seed) && !*property(seed, size)) {
-        size++;
-    }
-    const char *what = property(seed, size);
-    gen_options_t options = {.seed = seed, .size = size, .with_tasks = true};
-    gen_t *gen = gen_new(&options);
-    cr_expect_fail("%s: seed %llu, size %u: %s\n(with tasks, without calls: %s)", name,
-                   (unsigned long long)seed, size, what, gen_layout(gen, 0));
-    gen_free(gen);
+    char *layout = gen_wild(wild);
+    property_graph(layout);
+    return layout;
 }
 
-static void check(property_t property, const char *name)
+static void check(property_sized_fn property, const char *name)
 {
-    const char *only = getenv("BF_SEED"); // NOLINT(concurrency-mt-unsafe): one thread
-    uint64_t first = only ? strtoull(only, NULL, 10) : 1;
-    uint64_t last = only ? first : CASES;
-    unsigned failed = 0;
-    for (uint64_t seed = first; seed <= last && failed < 3; seed++) {
-        if (*property(seed, size_of(seed))) {
-            report(property, seed, name);
-            failed++;
-        }
-    }
+    (void)property_check_sized(property, CASES, name);
 }
 
 /* --- walks --- */
@@ -81,7 +63,7 @@ static bf_status_t visit(void *arg, bf_exchanger_t *ex, const bf_node_t *node,
 static const char *walks_as_expected(uint64_t seed, unsigned size)
 {
     gen_options_t options = {.seed = seed, .size = size, .with_calls = true};
-    gen_t *gen = gen_new(&options);
+    gen_t *gen = new_gen(&options);
     bf_str_t visits;
     bf_str_t expected;
     bf_err_t err = BF_ERR_INIT;
@@ -136,7 +118,7 @@ static bf_context_t *roundtrip(bf_context_t *ctx)
 static const char *steps_lead_the_same_way(uint64_t seed, unsigned size)
 {
     gen_options_t options = {.seed = seed, .size = size};
-    gen_t *gen = gen_new(&options);
+    gen_t *gen = new_gen(&options);
     bf_str_t visits;
     bf_str_t expected;
     bf_err_t err = BF_ERR_INIT;
@@ -180,7 +162,7 @@ Test(properties, steps__visit_the_same_nodes_as_one_walk)
 /* Any links between any nodes: it ends, and says how. */
 static const char *wild_walks_end(uint64_t seed, unsigned size)
 {
-    char *layout = gen_wild(&(gen_wild_t){.seed = seed, .size = size, .id = "g"});
+    char *layout = new_wild(&(gen_wild_t){.seed = seed, .size = size, .id = "g"});
     bf_graph_t *graph = NULL;
     bf_err_t err = BF_ERR_INIT;
     bf_engine_t *engine = bf_engine_new();
@@ -190,20 +172,20 @@ static const char *wild_walks_end(uint64_t seed, unsigned size)
     text[0] = '\0';
     bf_status_t rc =
         bf_graph_load_text(layout, strlen(layout), "wild", NULL, &graph, &err);
-    FAIL_IF(rc != BF_OK, "not loaded: %s\n%s", err.text, layout);
+    FAIL_IF(rc != BF_OK, "not loaded: %s", err.text);
     cr_assert_eq(bf_context_put_str(ctx, "n", &zero, &err), BF_OK);
     rc = bf_engine_eval(engine, graph, ctx, &eval, &err);
     FAIL_IF(rc != BF_OK && rc != BF_E_STEP_LIMIT && rc != BF_E_NO_ROUTE &&
                 rc != BF_E_LIMIT,
-            "status %d: %s\n%s", rc, err.text, layout);
+            "status %d: %s", rc, err.text);
     FAIL_IF(rc == BF_OK && bf_context_outcome(ctx) != BF_EVAL_DONE,
-            "nothing was interrupted, but something waits\n%s", layout);
+            "nothing was interrupted, but something waits");
     ctx = roundtrip(ctx);
     bf_err_clear(&err);
     rc = bf_engine_eval(engine, graph, ctx, &eval, &err);
     FAIL_IF(rc != BF_OK && rc != BF_E_STEP_LIMIT && rc != BF_E_NO_ROUTE &&
                 rc != BF_E_LIMIT,
-            "again: status %d: %s\n%s", rc, err.text, layout);
+            "again: status %d: %s", rc, err.text);
 out:
     free(layout);
     bf_context_free(ctx);
@@ -251,7 +233,7 @@ static const char *work_is_done_once(uint64_t seed, unsigned size)
 {
     gen_options_t options = {
         .seed = seed, .size = size, .with_tasks = true, .with_calls = true};
-    gen_t *gen = gen_new(&options);
+    gen_t *gen = new_gen(&options);
     rig_t rig;
     bf_str_t expected;
     uint64_t state = seed + 5;
@@ -317,7 +299,7 @@ Test(properties, work__every_task_is_done_once_and_the_end_is_reached)
 static const char *back_undoes_forward(uint64_t seed, unsigned size)
 {
     gen_options_t options = {.seed = seed, .size = size, .with_tasks = true};
-    gen_t *gen = gen_new(&options);
+    gen_t *gen = new_gen(&options);
     rig_t rig;
     uint64_t state = seed + 31;
     char *before = NULL;
@@ -386,7 +368,7 @@ static const char *random_commands_are_safe(uint64_t seed, unsigned size)
                                           BF_ACTION_FORWARD,   BF_ACTION_BACK,
                                           BF_ACTION_BACK,      BF_ACTION_FORWARD_JUMP,
                                           BF_ACTION_BACK_JUMP, BF_ACTION_RESTART};
-    char *layout = gen_wild(
+    char *layout = new_wild(
         &(gen_wild_t){.seed = seed, .size = size, .id = "g", .with_tasks = true});
     rig_t rig;
     uint64_t state = seed + 77;
@@ -446,7 +428,7 @@ static const char *stored_behaves_the_same(uint64_t seed, unsigned size)
 {
     gen_options_t options = {
         .seed = seed, .size = size, .with_tasks = true, .with_calls = true};
-    gen_t *gen = gen_new(&options);
+    gen_t *gen = new_gen(&options);
     rig_t a;
     rig_t b;
     uint64_t state = seed + 3;
@@ -498,7 +480,7 @@ Test(properties, stored_state__behaves_as_the_one_in_memory)
 static const char *instances_do_not_mix(uint64_t seed, unsigned size)
 {
     gen_options_t options = {.seed = seed, .size = size, .with_tasks = true};
-    gen_t *gen = gen_new(&options);
+    gen_t *gen = new_gen(&options);
     rig_t rig;
     bf_instance_t *insts[3];
     bf_context_t *ctxs[3];

@@ -4,10 +4,6 @@
  * Twins: two executors with an instance each go through the same commands, one of them
  * with every walk from START.  Whatever can be seen must be the same.
  *
- *     BF_SEED=17 build/tests/unit/test_walk_point --filter 'walk_point/twins...'
- *
- * runs one seed only.
- *
  * SPDX-License-Identifier: MIT
  */
 #include <criterion/criterion.h>
@@ -15,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/property.h"
 #include "tests/support/rig.h"
 
 #ifndef CASES
@@ -187,9 +184,10 @@ typedef struct twins {
     rig_t b; /* from START */
     bf_str_t of_a;
     bf_str_t of_b;
-    unsigned used; /* commands that found a point */
-    unsigned moved;
 } twins_t;
+
+static unsigned used; /* commands that found a point */
+static unsigned moved;
 
 static void twins_init(twins_t *t, const gen_t *gen)
 {
@@ -227,117 +225,100 @@ static const char *name_of(const bf_node_t *node)
     return node ? node->id : "none";
 }
 
-/* False: they differ; it has been said how. */
-static bool twins_do(twins_t *t, const command_t *c, uint64_t seed, int number)
+/* What differs, "" = nothing. */
+static const char *twins_do(twins_t *t, const command_t *c, int number)
 {
     const bf_walk_point_t *point = bf_instance_walk_point(t->a.inst);
     const bf_node_t *before = node_of(point);
-    t->used += before ? 1 : 0;
+    used += before ? 1 : 0;
     do_command(&t->a, c, &t->of_a);
     do_command(&t->b, c, &t->of_b);
-    t->moved += before && node_of(point) && node_of(point) != before;
-    bool same = !strcmp(bf_str_peek(&t->of_a), bf_str_peek(&t->of_b));
-    if (!same) {
-        cr_expect_fail("seed %llu, command %d, point was %s, is %s:\n%s\n\nnot\n%s",
-                       (unsigned long long)seed, number, name_of(before),
-                       name_of(node_of(point)), bf_str_peek(&t->of_a),
-                       bf_str_peek(&t->of_b));
+    moved += before && node_of(point) && node_of(point) != before;
+    if (!strcmp(bf_str_peek(&t->of_a), bf_str_peek(&t->of_b))) {
+        return "";
     }
-    return same;
+    return property_wrong("command %d, point was %s, is %s:\n%s\n\nnot\n%s", number,
+                          name_of(before), name_of(node_of(point)), bf_str_peek(&t->of_a),
+                          bf_str_peek(&t->of_b));
 }
 
-static bool run_commands(twins_t *t, uint64_t seed)
+static const char *run_commands(twins_t *t, uint64_t seed)
 {
     uint64_t state = seed + 41;
-    for (int i = 0; i < COMMANDS; i++) {
+    const char *wrong = "";
+    for (int i = 0; i < COMMANDS && !*wrong; i++) {
         command_t c = draw_command(&state);
-        if (!twins_do(t, &c, seed, i)) {
-            return false;
-        }
+        wrong = twins_do(t, &c, i);
     }
-    return true;
+    return wrong;
 }
 
-static bool run_structured(uint64_t seed, twins_t *t)
+static const char *run_structured(uint64_t seed, unsigned size)
 {
-    gen_options_t options = {.seed = seed,
-                             .size = 3 + (unsigned)(seed % 58),
-                             .with_tasks = true,
-                             .with_calls = seed % 3 == 0};
+    gen_options_t options = {
+        .seed = seed, .size = size, .with_tasks = true, .with_calls = seed % 3 == 0};
     gen_t *gen = gen_new(&options);
-    twins_init(t, gen);
-    bool same = run_commands(t, seed);
-    if (!same) {
-        cr_log_error("%s", gen_layout(gen, 0));
+    twins_t t;
+    for (unsigned i = 0; gen_layout(gen, i); i++) {
+        property_graph(gen_layout(gen, i));
     }
+    twins_init(&t, gen);
+    const char *wrong = run_commands(&t, seed);
+    twins_fini(&t);
     gen_free(gen);
-    return same;
+    return wrong;
 }
 
-static bool run_wild(uint64_t seed, twins_t *t)
+static const char *run_wild(uint64_t seed, unsigned size)
 {
     bool is_calm = seed % 2;
     /* g calls h and k; k calls h; sometimes h calls g */
     gen_wild_t wild[3] = {
-        {.id = "h", .size = 2 + (unsigned)(seed % 4), .calls = seed % 11 ? NULL : "g"},
-        {.id = "k", .size = 2 + (unsigned)(seed % 5), .calls = "h"},
-        {.id = "g", .size = 3 + (unsigned)(seed % 37), .calls = seed % 3 ? NULL : "h k"},
+        {.id = "h", .size = 2 + size % 4, .calls = seed % 11 ? NULL : "g"},
+        {.id = "k", .size = 2 + size % 5, .calls = "h"},
+        {.id = "g", .size = 2 + size * 2 / 3, .calls = seed % 3 ? NULL : "h k"},
     };
-    char *layouts[3];
-    twins_init(t, NULL);
+    twins_t t;
+    twins_init(&t, NULL);
     for (int i = 0; i < 3; i++) {
         wild[i].seed = seed + (uint64_t)i * 1000003;
         wild[i].with_tasks = true;
         wild[i].is_calm = is_calm;
         wild[i].with_jobs = seed % 4 == 0;
-        layouts[i] = gen_wild(&wild[i]);
-        twins_load(t, layouts[i]);
+        char *layout = gen_wild(&wild[i]);
+        property_graph(layout);
+        twins_load(&t, layout);
+        free(layout);
     }
-    rig_set(&t->a, "n", 0);
-    rig_set(&t->b, "n", 0);
+    rig_set(&t.a, "n", 0);
+    rig_set(&t.b, "n", 0);
     int64_t limit = seed % 5 ? 300 : 5 + (int64_t)(seed % 30);
-    bf_executor_set_max_steps(t->a.executor, limit);
-    bf_executor_set_max_steps(t->b.executor, limit);
-    bool same = run_commands(t, seed);
-    for (int i = 0; i < 3; i++) {
-        if (!same) {
-            cr_log_error("%s", layouts[i]);
-        }
-        free(layouts[i]);
-    }
-    return same;
+    bf_executor_set_max_steps(t.a.executor, limit);
+    bf_executor_set_max_steps(t.b.executor, limit);
+    const char *wrong = run_commands(&t, seed);
+    twins_fini(&t);
+    return wrong;
 }
 
-/* Over all seeds, or the one that BF_SEED names. */
-static void check(bool (*run)(uint64_t seed, twins_t *t))
+static void check(property_sized_fn property, const char *name)
 {
-    const char *only = getenv("BF_SEED"); // NOLINT(concurrency-mt-unsafe): one thread
-    uint64_t first = only ? strtoull(only, NULL, 10) : 1;
-    uint64_t last = only ? first : CASES;
-    unsigned failed = 0;
-    unsigned used = 0;
-    unsigned moved = 0;
-    for (uint64_t seed = first; seed <= last && failed < 3; seed++) {
-        twins_t t;
-        failed += !run(seed, &t);
-        used += t.used;
-        moved += t.moved;
-        twins_fini(&t);
-    }
-    if (!only) {
-        cr_expect_gt(used, CASES * COMMANDS / 8, "points were used %u times", used);
-        cr_expect_gt(moved, CASES / 4, "points moved %u times", moved);
+    used = 0;
+    moved = 0;
+    uint64_t cases = property_check_sized(property, CASES, name);
+    if (cases >= CASES) { /* the test means something */
+        cr_expect_gt(used, cases * COMMANDS / 8, "points were used %u times", used);
+        cr_expect_gt(moved, cases / 4, "points moved %u times", moved);
     }
 }
 
 Test(walk_point, twins__are_the_same_in_structured_graphs)
 {
-    check(run_structured);
+    check(run_structured, "twins");
 }
 
 Test(walk_point, twins__are_the_same_in_wild_graphs)
 {
-    check(run_wild);
+    check(run_wild, "twins, wild");
 }
 
 /* --- what points must not do --- */
@@ -357,7 +338,7 @@ static void work(twins_t *t)
 {
     command_t c = {.kind = 7, .action = BF_ACTION_FORWARD, .takes_claimed = true};
     c.guard = BF_GUARD_STRICT;
-    cr_assert(twins_do(t, &c, 0, 0));
+    cr_assert_str_eq(twins_do(t, &c, 0), "");
 }
 
 static void set_items(rig_t *rig, unsigned count)
@@ -468,13 +449,13 @@ Test(walk_point, states_that_somebody_else_changed__make_it_useless)
                 NODE("s", ",\"type\":\"start\"") "," NODE("a", ACTOR) "," NODE(
                     "b", ACTOR) "," NODE("c", ACTOR) "," NODE("e", ",\"type\":\"end\""));
     work(&t);
-    cr_assert(twins_do(&t, &claim_b, 0, 0)); /* the point is at b now */
+    cr_assert_str_eq(twins_do(&t, &claim_b, 0), ""); /* the point is at b now */
     cr_expect_str_eq(bf_instance_walk_point(t.a.inst)->node->id, "b");
     take_back(&t.a, "g:a");
     take_back(&t.b, "g:a");
     force_b(&t.a);
     force_b(&t.b);
-    cr_assert(twins_do(&t, &find, 0, 1));
+    cr_assert_str_eq(twins_do(&t, &find, 1), "");
     cr_expect(strstr(bf_str_peek(&t.of_a), "find 0 g/a#1:1001"), "%s",
               bf_str_peek(&t.of_a));
     twins_fini(&t);
