@@ -164,9 +164,9 @@ struct bf_host {
     int (*get_real)(bf_call_t *call, const char *name, double *ret);
     int (*get_bool)(bf_call_t *call, const char *name, int *ret);
 
-    /* Fail on: bad JSON or UTF-8, a reserved name (instanceId, context), more than
-     * limits.max_vars_bytes in one call, no memory; always in a controller. JSON null
-     * clears. */
+    /* Fail on: bad JSON or UTF-8, a number that is not finite, a reserved name
+     * (instanceId, context), more than limits.max_vars_bytes in one call, no memory;
+     * always in a controller. JSON null clears. */
     int (*set_json)(bf_call_t *call, const char *name, const char *json, size_t len);
     int (*set_text)(bf_call_t *call, const char *name, const char *text, size_t len);
     int (*set_int)(bf_call_t *call, const char *name, int64_t value);

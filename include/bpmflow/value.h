@@ -59,6 +59,15 @@ typedef struct bf_json_limits {
 #define BF_JSON_MAX_BYTES ((size_t)1 << 20)
 #define BF_JSON_MAX_DEPTH 64
 
+/* Deepest nesting of a value that is kept: what one command may bring at most. */
+#define BF_VALUE_MAX_DEPTH 1000
+
+/** For what was written by us: everything that could be kept can be read again. The bytes
+ *  only bound what damaged data can cost. */
+#define BF_JSON_OWN_LIMITS                                                               \
+    ((bf_json_limits_t){.max_bytes = (size_t)64 << 20,                                   \
+                        .max_depth = BF_VALUE_MAX_DEPTH + 24})
+
 bf_value_t bf_value_null(void);
 bf_value_t bf_value_bool(bool boolean);
 bf_value_t bf_value_int(int64_t integer);

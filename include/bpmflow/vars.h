@@ -56,6 +56,12 @@ bool bf_vars_next(const bf_vars_t *vars, size_t *cursor, const char **ret_name,
 bf_status_t bf_vars_as_map(const bf_vars_t *vars, bf_arena_t *arena,
                            bf_value_t *ret) BF_MUST_USE;
 
+/** Whether all of them come back from JSON as they are. BF_E_INVALID: a number that is
+ * not finite; BF_E_LIMIT: nested deeper than BF_VALUE_MAX_DEPTH. *ret_name is the first
+ * that does not, borrowed. */
+bf_status_t bf_vars_check_storable(const bf_vars_t *vars,
+                                   const char **ret_name) BF_MUST_USE;
+
 /** As a JSON object. */
 void bf_vars_write_json(const bf_vars_t *vars, bf_str_t *str);
 

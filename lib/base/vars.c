@@ -10,6 +10,7 @@
  */
 #include "bpmflow/vars.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -389,6 +390,39 @@ bf_status_t bf_vars_as_map(const bf_vars_t *vars, bf_arena_t *arena, bf_value_t 
     }
     *ret = (bf_value_t){.type = BF_VALUE_MAP, .len = n, .as.members = members};
     return BF_OK;
+}
+
+static bf_status_t check_storable(const bf_value_t *value, size_t depth)
+{
+    if (value->type == BF_VALUE_REAL && !isfinite(value->as.real)) {
+        return BF_E_INVALID;
+    }
+    if (value->type != BF_VALUE_LIST && value->type != BF_VALUE_MAP) {
+        return BF_OK;
+    }
+    if (depth > BF_VALUE_MAX_DEPTH) {
+        return BF_E_LIMIT;
+    }
+    bf_status_t rc = BF_OK;
+    for (uint32_t i = 0; rc == BF_OK && i < value->len; i++) {
+        rc = check_storable(value->type == BF_VALUE_LIST ? &value->as.items[i]
+                                                         : &value->as.members[i].value,
+                            depth + 1);
+    }
+    return rc;
+}
+
+bf_status_t bf_vars_check_storable(const bf_vars_t *vars, const char **ret_name)
+{
+    bf_status_t rc = BF_OK;
+    for (uint32_t i = 0; rc == BF_OK && i < vars->used; i++) {
+        const entry_t *e = &vars->entries[i];
+        if (e->present) {
+            rc = check_storable(&e->value, 1);
+            *ret_name = e->name;
+        }
+    }
+    return rc;
 }
 
 void bf_vars_write_json(const bf_vars_t *vars, bf_str_t *str)

@@ -117,7 +117,7 @@ static bf_status_t make_headers(bf_arena_t *arena, const attributes_t *attribute
 static bf_status_t read_command_id(bf_arena_t *arena, bf_text_t body, const char **ret,
                                    bf_err_t *err)
 {
-    bf_json_limits_t limits = {.max_bytes = SIZE_MAX, .max_depth = SIZE_MAX};
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
     bf_value_t value;
     bf_status_t rc = bf_json_parse(arena, body.data, body.len, &limits, &value, err);
     if (rc != BF_OK) {

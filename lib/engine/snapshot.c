@@ -184,7 +184,8 @@ bf_status_t bf_context_load_json(const char *text, size_t len, bf_context_t **re
     bf_arena_t arena;
     bf_arena_init(&arena, 0);
     bf_value_t json;
-    bf_status_t rc = bf_json_parse(&arena, text, len, NULL, &json, err);
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
+    bf_status_t rc = bf_json_parse(&arena, text, len, &limits, &json, err);
     if (rc == BF_OK) {
         rc = read_context(&json, ret, err);
     }

@@ -518,7 +518,8 @@ static bf_status_t check_object(const char *what, const char *json, bf_arena_t *
     if (json == NULL) {
         return BF_OK;
     }
-    bf_status_t status = bf_json_parse(arena, json, strlen(json), NULL, &value, &why);
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
+    bf_status_t status = bf_json_parse(arena, json, strlen(json), &limits, &value, &why);
     if (status != BF_OK) {
         return bf_err_set(err, status == BF_E_NOMEM ? BF_E_NOMEM : BF_E_INVALID,
                           "%s of the snapshot: %s", what, why.text);

@@ -132,13 +132,36 @@ static bool merge_vars(bf_run_t *run)
     return true;
 }
 
-static bool check_vars_size(bf_run_t *run)
+/* What is in memory must be what the row gives when it is read again. */
+static bool check_vars_storable(bf_run_t *run)
+{
+    const char *name = "";
+    bf_status_t rc = bf_vars_check_storable(bf_instance_vars(run->scope.inst), &name);
+    if (rc == BF_E_INVALID) {
+        return bf_run_reject(
+            run, BF_CODE_EXPRESSION_ERROR,
+            "variable \"%.64s\" would be infinite or not a number, which "
+            "JSON cannot hold; look at the divisions that it comes from",
+            name);
+    }
+    if (rc == BF_E_LIMIT) {
+        return bf_run_reject(run, BF_CODE_LIMIT_EXCEEDED,
+                             "variable \"%.64s\" would be nested deeper than %d levels",
+                             name, BF_VALUE_MAX_DEPTH);
+    }
+    return true;
+}
+
+static bool check_vars(bf_run_t *run)
 {
     const bf_vars_t *vars = bf_instance_vars(run->scope.inst);
     size_t max =
         run->env->max_vars_bytes ? run->env->max_vars_bytes : BF_MAX_VARS_BYTES_DEFAULT;
     if (!bf_vars_changed(vars)) {
         return true;
+    }
+    if (!check_vars_storable(run)) {
+        return false;
     }
     bf_str_t json;
     bf_str_init(&json, max);
@@ -182,7 +205,7 @@ static bool touch(bf_run_t *run)
 static bool run_inside(bf_run_t *run)
 {
     return open_context(run) && pin_graph(run) && merge_vars(run) && bf_run_verb(run) &&
-           (run->is_probe || (check_vars_size(run) && touch(run)));
+           (run->is_probe || (check_vars(run) && touch(run)));
 }
 
 /* What a controller answered without memory counts for nothing. */

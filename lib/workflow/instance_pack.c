@@ -187,7 +187,7 @@ static bf_status_t read_entry(bf_instance_live_t *live, bf_arena_t *arena,
 static bf_status_t read_vars(bf_instance_live_t *live, bf_arena_t *arena,
                              const char *json)
 {
-    static const bf_json_limits_t limits = {.max_bytes = SIZE_MAX, .max_depth = 512};
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
     bf_value_t map;
     bf_status_t rc = bf_json_parse(arena, json, strlen(json), &limits, &map, NULL);
     return rc == BF_OK ? bf_vars_set_all(live->vars, &map) : rc;

@@ -10,9 +10,6 @@
 #include "bpmflow/instance.h"
 #include "lib/workflow/instance_int.h"
 
-/* Columns were written by us; this only bounds what a damaged database can cost. */
-#define COLUMN_MAX_BYTES ((size_t)64 << 20)
-
 static const char routes_member[] = "#routes";
 
 /* --- writing --- */
@@ -147,7 +144,7 @@ bf_status_t bf_instance_write_row(const bf_instance_t *inst, bf_arena_t *arena,
 static bf_status_t parse_column(bf_arena_t *arena, const char *column, bf_text_t text,
                                 bf_value_t *ret, bf_err_t *err)
 {
-    static const bf_json_limits_t limits = {.max_bytes = COLUMN_MAX_BYTES};
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
     bf_err_t why = BF_ERR_INIT;
     *ret = (bf_value_t){.type = BF_VALUE_MAP};
     if (!text.data) {

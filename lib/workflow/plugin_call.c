@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <math.h>
 #include <string.h>
 
 #include "bpmflow/id.h"
@@ -352,6 +353,11 @@ static int set_int(bf_call_t *call, const char *name, int64_t value)
 
 static int set_real(bf_call_t *call, const char *name, double value)
 {
+    if (!isfinite(value)) {
+        return refuse(call, BF_E_INVALID,
+                      "variable '%.64s': infinite, or not a number: JSON cannot hold it",
+                      name ? name : "");
+    }
     return set_value(call, name, bf_value_real(value));
 }
 

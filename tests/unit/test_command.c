@@ -753,6 +753,69 @@ Test(command, reject__an_error_in_the_middle_undoes_the_whole_command)
     cr_assert_eq(out.instance_state, BF_INSTANCE_COMPLETED);
 }
 
+Test(command, vars__that_json_cannot_hold_are_rejected_and_undone)
+{
+    (void)flow_load(&flow, "id: infinite\nlayout:\n"
+                           "  - {id: start, type: start, link: a}\n"
+                           "  - {id: a, meta: {actor: amy}, task: 'z = [1, {\"n\": 1.0 / "
+                           "zero}]', link: end}\n"
+                           "  - {id: end, type: end}\n");
+    (void)flow_start(&flow, inst, "infinite");
+    const char *before = flow_row(&flow, inst);
+    bf_command_t command = flow_command(&flow, BF_VERB_SUBMIT, "leave-1");
+    command.node_id = "a";
+    command.actor = "amy";
+    command.vars = flow_json(&flow, "{\"zero\":0}");
+    bf_outcome_t out = flow_execute(&flow, inst, &command);
+    assert_code(&out, BF_CODE_EXPRESSION_ERROR);
+    assert_says(&out, "\"z\" would be infinite or not a number");
+    cr_assert_str_eq(flow_row(&flow, inst), before);
+    command.vars = flow_json(&flow, "{\"zero\":2}");
+    out = flow_execute(&flow, inst, &command);
+    assert_code(&out, BF_CODE_OK);
+}
+
+/* A list in a list in a list, as deep as it says. */
+static bf_value_t nested(size_t depth)
+{
+    bf_value_t value = bf_value_int(7);
+    for (size_t i = 0; i < depth; i++) {
+        bf_value_t *items = bf_arena_alloc(&flow.arena, sizeof(*items));
+        cr_assert_not_null(items);
+        items[0] = value;
+        value = (bf_value_t){.type = BF_VALUE_LIST, .len = 1, .as.items = items};
+    }
+    return value;
+}
+
+Test(command, vars__as_deep_as_a_record_may_be_can_be_read_again)
+{
+    bf_instance_t *other = bf_instance_new("leave-1");
+    bf_member_t member = {.name = "deep", .name_len = 4};
+    (void)flow_start(&flow, inst, "leave");
+    bf_command_t command = flow_command(&flow, BF_VERB_SET_VARS, "leave-1");
+    command.vars = (bf_value_t){.type = BF_VALUE_MAP, .len = 1, .as.members = &member};
+    member.value = nested(BF_VALUE_MAX_DEPTH);
+    bf_outcome_t out = flow_execute(&flow, inst, &command);
+    assert_code(&out, BF_CODE_OK);
+    const char *before = flow_row(&flow, inst);
+    cr_assert_eq(bf_instance_pack(inst), BF_OK);
+    cr_assert_eq(bf_instance_open(inst), BF_OK);
+    cr_assert_str_eq(flow_row(&flow, inst), before);
+    bf_instance_row_t row;
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_instance_write_row(inst, &flow.arena, &row, &err), BF_OK);
+    cr_assert_eq(bf_instance_load_row(other, &row, &err), BF_OK, "%s", err.text);
+    cr_assert_str_eq(flow_row(&flow, other), before);
+    member.value = nested(BF_VALUE_MAX_DEPTH + 1);
+    command.command_id = "too-deep";
+    out = flow_execute(&flow, inst, &command);
+    assert_code(&out, BF_CODE_LIMIT_EXCEEDED);
+    assert_says(&out, "\"deep\" would be nested deeper than 1000 levels");
+    cr_assert_str_eq(flow_row(&flow, inst), before);
+    bf_instance_free(other);
+}
+
 Test(command, reject__errors_of_the_walk_have_their_codes)
 {
     (void)flow_load(&flow, "id: endless\nlayout:\n"

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -268,6 +269,21 @@ Test(plugin, fail__a_reason_that_is_no_utf8_is_not_passed_on)
     use(fail_with_bytes);
     bf_outcome_t out = start(NULL);
     expect_rejected(&out, BF_CODE_COMPONENT_ERROR, "a reason that is not valid UTF-8");
+}
+
+static int set_infinite(bf_call_t *call, void *state)
+{
+    (void)state;
+    (void)host->set_real(call, "rate", (double)INFINITY);
+    return BF_CALL_OK;
+}
+
+Test(plugin, set__a_number_that_json_cannot_hold_fails_the_call)
+{
+    flow_load(&flow, automatic);
+    use(set_infinite);
+    bf_outcome_t out = start(NULL);
+    expect_rejected(&out, BF_CODE_COMPONENT_ERROR, "variable 'rate': infinite");
 }
 
 /* The component does not look at what set_text() returns. */

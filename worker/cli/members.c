@@ -86,9 +86,11 @@ static bf_status_t put_pair(object_t *object, const char *what, const char *text
     if (!name || len > UINT32_MAX)
         return bf_err_nomem(err, "members");
     const char *right = equals + 1;
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
     bf_value_t value;
     bf_arena_mark_t mark = bf_arena_mark(object->arena);
-    if (bf_json_parse(object->arena, right, strlen(right), NULL, &value, NULL) != BF_OK) {
+    if (bf_json_parse(object->arena, right, strlen(right), &limits, &value, NULL) !=
+        BF_OK) {
         bf_arena_reset(object->arena, mark);
         value = bf_value_cstr(right);
     }
@@ -99,7 +101,8 @@ static bf_status_t put_json(object_t *object, const char *what, const char *text
                             size_t len, bf_err_t *err)
 {
     bf_value_t value;
-    bf_status_t rc = bf_json_parse(object->arena, text, len, NULL, &value, err);
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
+    bf_status_t rc = bf_json_parse(object->arena, text, len, &limits, &value, err);
     if (rc != BF_OK) {
         bf_err_prefix(err, "%s: ", what);
         return rc;

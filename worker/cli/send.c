@@ -404,7 +404,7 @@ static bf_status_t show_reply(const bf_cli_t *cli, const bf_str_t *reply, bf_str
     bf_arena_t arena;
     bf_arena_init(&arena, 0);
     bf_value_t value;
-    const bf_json_limits_t limits = {.max_bytes = (size_t)64 << 20};
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
     bf_status_t rc = bf_json_parse(&arena, reply->data, reply->len, &limits, &value, err);
     if (rc != BF_OK) {
         bf_err_prefix(err, "the reply is not what it should be: ");

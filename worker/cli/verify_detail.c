@@ -211,13 +211,14 @@ static void content_differs(details_t *details, const event_t *event, int32_t se
     bf_arena_init(&arena, 0);
     bf_value_t row_value;
     bf_value_t event_value;
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
     if (!event->text) {
         bf_str_puts(&text, "(too many to tell)");
-    } else if (bf_json_parse(&arena, event->text, event->len, NULL, &event_value, NULL) !=
-                   BF_OK ||
+    } else if (bf_json_parse(&arena, event->text, event->len, &limits, &event_value,
+                             NULL) != BF_OK ||
                event_value.type != BF_VALUE_MAP) {
         bf_str_puts(&text, "the event is no JSON object");
-    } else if (bf_json_parse(&arena, verify->scratch.data, verify->scratch.len, NULL,
+    } else if (bf_json_parse(&arena, verify->scratch.data, verify->scratch.len, &limits,
                              &row_value, NULL) != BF_OK ||
                row_value.type != BF_VALUE_MAP) {
         bf_str_puts(&text, "the row gives no JSON (its column variables?)");

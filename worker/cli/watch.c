@@ -98,7 +98,7 @@ static bf_status_t show(watcher_t *watcher, const bf_record_t *record, bf_err_t 
         return BF_OK;
     bf_arena_clear(&watcher->arena);
     bf_value_t event;
-    const bf_json_limits_t limits = {.max_bytes = (size_t)64 << 20};
+    const bf_json_limits_t limits = BF_JSON_OWN_LIMITS;
     bool event_ok = record->value &&
                     bf_json_parse(&watcher->arena, record->value, record->value_len,
                                   &limits, &event, NULL) == BF_OK &&
