@@ -78,6 +78,14 @@ static void add_history(rows_t *rows, const bf_command_row_t *command, int32_t s
         .command_id = command->command_id,
         .creator = "ann",
         .create_time_ms = NOW_MS + seq};
+    if (rows->world->jobs && seq == 2) {
+        bf_history_t *row = &rows->history[rows->history_count - 1];
+        row->action = BF_ACTION_DISPATCH;
+        row->target =
+            (bf_history_node_t){rows->world->jobs, rows->world->jobs, BF_DISPATCH_TYPE};
+        row->status = BF_TASK_WAITING;
+        row->message = "{\"limit\":5}";
+    }
 }
 
 /* Command `step` of instance `i`: 0 is the start, 1 and 2 write one row each, 3 two. */
@@ -178,6 +186,11 @@ static void make_messages(rows_t *rows)
         cr_assert_eq(bf_codec_make_event(&world->arena, world->events, &rows->history[i],
                                          NULL, &world->event[world->event_count++]),
                      BF_OK);
+    for (size_t i = 0; i < rows->history_count; i++)
+        if (rows->history[i].action == BF_ACTION_DISPATCH)
+            cr_assert_eq(bf_codec_make_job(&world->arena, &rows->history[i], NULL,
+                                           &world->job[world->job_count++]),
+                         BF_OK);
     for (size_t i = 0; i < rows->command_count; i++) {
         const bf_command_row_t *row = &rows->commands[i];
         bf_reply_t reply = {.topic = world->replies,
@@ -238,7 +251,7 @@ static void make_env(cli_world_t *world)
     world->cli.env = world->env;
 }
 
-void cli_world_begin(cli_world_t *world)
+static void begin(cli_world_t *world, bool with_jobs)
 {
     memset(world, 0, sizeof *world);
     bf_arena_init(&world->arena, 0);
@@ -249,6 +262,9 @@ void cli_world_begin(cli_world_t *world)
     world->events = test_name("events");
     world->dead = test_name("dead");
     world->group = test_name("group");
+    world->jobs = with_jobs ? test_name("jobs") : NULL;
+    if (with_jobs)
+        test_topic_create(world->brokers, world->jobs, WORLD_PARTITIONS);
     test_topic_create(world->brokers, world->commands, WORLD_PARTITIONS);
     test_topic_create(world->brokers, world->replies, WORLD_PARTITIONS);
     test_topic_create(world->brokers, world->events, WORLD_PARTITIONS);
@@ -257,17 +273,30 @@ void cli_world_begin(cli_world_t *world)
     make_rows(world);
 }
 
+void cli_world_begin(cli_world_t *world)
+{
+    begin(world, false);
+}
+
+void cli_world_begin_with_jobs(cli_world_t *world)
+{
+    begin(world, true);
+}
+
 void cli_world_end(cli_world_t *world)
 {
     test_topic_delete(world->brokers, world->commands);
     test_topic_delete(world->brokers, world->replies);
     test_topic_delete(world->brokers, world->events);
     test_topic_delete(world->brokers, world->dead);
+    if (world->jobs)
+        test_topic_delete(world->brokers, world->jobs);
     test_db_end(&world->db);
     free(world->commands);
     free(world->replies);
     free(world->events);
     free(world->dead);
+    free(world->jobs);
     free(world->group);
     bf_arena_fini(&world->arena);
     test_cli_fini(&world->cli);
@@ -305,6 +334,7 @@ void cli_world_publish(cli_world_t *world)
     bf_client_t *client = make_client(world);
     send_all(client, world->event, world->event_count);
     send_all(client, world->reply, world->reply_count);
+    send_all(client, world->job, world->job_count);
     bf_client_free(client);
 }
 

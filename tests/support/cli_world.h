@@ -3,7 +3,8 @@
  *
  * Six instances i-0 .. i-5 of graph "g", four commands each (start; submits that write
  * rows 1, 2 and 3, 4), all completed: 24 rows, 24 outcomes, 24 events, 24 replies in two
- * partitions.  A test damages the rows (SQL on db) or what is published (the arrays,
+ * partitions.  With jobs, row 2 of each instance is one of work that was handed to a
+ * service: 6 jobs.  A test damages the rows (SQL on db) or what is published (the arrays,
  * before cli_world_publish()).
  *
  * SPDX-License-Identifier: MIT
@@ -27,6 +28,7 @@ typedef struct test_world {
     char *replies;
     char *events;
     char *dead;
+    char *jobs; /* NULL = without */
     char *group;
     bf_arena_t arena;
     /* What will be published, in the order of the commands: rows 1 of all instances, rows
@@ -35,6 +37,8 @@ typedef struct test_world {
     size_t event_count;
     bf_message_t reply[WORLD_MAX];
     size_t reply_count;
+    bf_message_t job[WORLD_MAX]; /* of i-0, of i-1, ... */
+    size_t job_count;
     int64_t applied[WORLD_PARTITIONS]; /* D */
     char texts[12][300];
     const char *env[13];
@@ -43,6 +47,7 @@ typedef struct test_world {
 
 /** Skips the running test without services. */
 void cli_world_begin(cli_world_t *world);
+void cli_world_begin_with_jobs(cli_world_t *world);
 void cli_world_publish(cli_world_t *world);
 /** The group has published up to D - behind in each partition. */
 void cli_world_commit_group(cli_world_t *world, int64_t behind);

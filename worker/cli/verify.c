@@ -18,7 +18,8 @@ static bf_status_t open_all(bf_verify_t *verify, bf_reader_t **ret_events,
     bf_cli_t *cli = verify->cli;
     verify->instances = bf_map_new();
     verify->reply_topics = bf_map_new();
-    if (!verify->instances || !verify->reply_topics)
+    verify->job_topics = bf_map_new();
+    if (!verify->instances || !verify->reply_topics || !verify->job_topics)
         return bf_err_nomem(err, "verify");
     bf_status_t rc = bf_cli_store(cli, &verify->store, err);
     if (rc == BF_OK)
@@ -58,6 +59,8 @@ static bf_status_t run_passes(bf_verify_t *verify, bf_err_t *err)
         rc = bf_verify_replies(verify, replies, err);
     bf_reader_close(replies);
     if (rc == BF_OK)
+        rc = bf_verify_jobs(verify, err);
+    if (rc == BF_OK)
         rc = bf_verify_repository(verify, err);
     return rc;
 }
@@ -86,31 +89,36 @@ static void put_summary(bf_verify_t *verify, int64_t duration_ms)
         bf_str_printf(
             out,
             "{\"instances\":%zu,\"rows\":%lld,\"events\":%lld,\"commands\":%lld,"
-            "\"replies\":%lld,\"findings\":%lld,\"by_kind\":{",
+            "\"replies\":%lld,\"jobs\":%lld,\"findings\":%lld,\"by_kind\":{",
             bf_map_count(verify->instances), (long long)verify->row_count,
             (long long)verify->event_count, (long long)verify->command_count,
-            (long long)verify->reply_count, (long long)verify->finding_count);
+            (long long)verify->reply_count, (long long)verify->job_count,
+            (long long)verify->finding_count);
         put_kinds(verify, true);
-        bf_str_printf(out,
-                      "},\"events_trimmed\":%s,\"replies_trimmed\":%s,\"purged\":%s,"
-                      "\"purged_instances\":%lld,\"purged_replies\":%lld,"
-                      "\"seconds\":%.3f}\n",
-                      verify->events_trimmed ? "true" : "false",
-                      verify->replies_trimmed ? "true" : "false",
-                      verify->purged ? "true" : "false",
-                      (long long)verify->purged_instances,
-                      (long long)verify->purged_replies, (double)duration_ms / 1000.0);
+        bf_str_printf(
+            out,
+            "},\"events_trimmed\":%s,\"replies_trimmed\":%s,"
+            "\"jobs_trimmed\":%s,\"purged\":%s,\"purged_instances\":%lld,"
+            "\"purged_replies\":%lld,\"purged_jobs\":%lld,"
+            "\"seconds\":%.3f}\n",
+            verify->events_trimmed ? "true" : "false",
+            verify->replies_trimmed ? "true" : "false",
+            verify->jobs_trimmed ? "true" : "false", verify->purged ? "true" : "false",
+            (long long)verify->purged_instances, (long long)verify->purged_replies,
+            (long long)verify->purged_jobs, (double)duration_ms / 1000.0);
         return;
     }
     if (verify->finding_count > verify->limit)
         bf_str_printf(out, "... and %lld more (--limit)\n",
                       (long long)(verify->finding_count - verify->limit));
     bf_str_printf(out,
-                  "%zu instances, %lld rows, %lld events, %lld commands, %lld replies in "
-                  "%.1f s: ",
+                  "%zu instances, %lld rows, %lld events, %lld commands, %lld replies",
                   bf_map_count(verify->instances), (long long)verify->row_count,
                   (long long)verify->event_count, (long long)verify->command_count,
-                  (long long)verify->reply_count, (double)duration_ms / 1000.0);
+                  (long long)verify->reply_count);
+    if (bf_map_count(verify->job_topics) > 0)
+        bf_str_printf(out, ", %lld jobs", (long long)verify->job_count);
+    bf_str_printf(out, " in %.1f s: ", (double)duration_ms / 1000.0);
     if (verify->finding_count == 0) {
         bf_str_puts(out, "clean\n");
         return;
@@ -131,11 +139,15 @@ static void put_notes(const bf_verify_t *verify)
     if (verify->replies_trimmed)
         bf_cli_note("retention has removed the oldest replies; missing replies are not "
                     "looked for");
-    if (verify->purged_instances > 0 || verify->purged_replies > 0)
-        bf_cli_note("%lld instances are purged: their events, and %lld replies to purged "
-                    "commands, have no rows to be compared with",
+    if (verify->jobs_trimmed)
+        bf_cli_note("retention has removed the oldest jobs; missing jobs are not looked "
+                    "for there");
+    if (verify->purged_instances > 0 || verify->purged_replies > 0 ||
+        verify->purged_jobs > 0)
+        bf_cli_note("%lld instances are purged: their events, %lld replies to purged "
+                    "commands and %lld jobs have no rows to be compared with",
                     (long long)verify->purged_instances,
-                    (long long)verify->purged_replies);
+                    (long long)verify->purged_replies, (long long)verify->purged_jobs);
     if (verify->purged)
         bf_cli_note("some rows belong to no command that is still recorded: purged, or "
                     "written by the library without Kafka");
@@ -149,6 +161,7 @@ static bf_exit_t run_verify(bf_cli_t *cli)
     int64_t started_ms = bf_clock_mono_ms();
     bf_verify_t verify = {.cli = cli,
                           .json = bf_cli_flag(cli, "json"),
+                          .no_jobs = bf_cli_flag(cli, "no-jobs"),
                           .limit = bf_cli_int(cli, "limit"),
                           .settle_ms = bf_cli_int(cli, "settle")};
     bf_arena_init(&verify.arena, 0);
@@ -168,7 +181,9 @@ static bf_exit_t run_verify(bf_cli_t *cli)
     bf_store_close(verify.store);
     bf_map_free(verify.instances);
     bf_map_free(verify.reply_topics);
+    bf_map_free(verify.job_topics);
     free(verify.replies.slots);
+    free(verify.jobs.slots);
     free(verify.published);
     free(verify.applied);
     bf_str_fini(&verify.scratch);
@@ -203,11 +218,14 @@ static const bf_cli_option_t verify_options[] = {
     {.name = "no-replies",
      .kind = BF_OPTION_FLAG,
      .help = "do not look at replies (the workers run with replies.enabled = false)"},
+    {.name = "no-jobs",
+     .kind = BF_OPTION_FLAG,
+     .help = "do not look at the topics of jobs (@kafka:topic)"},
     {.name = NULL}};
 
 const bf_cli_command_t bf_cli_verify = {
     .name = "verify",
-    .summary = "prove that tables, events and replies agree",
+    .summary = "prove that tables, events, replies and jobs agree",
     .operands = "",
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_KAFKA | BF_OPTIONS_DB,
     .options = verify_options,
@@ -217,8 +235,11 @@ const bf_cli_command_t bf_cli_verify = {
         "history, the outcomes of commands and the instances, and compares: each row has "
         "exactly one event with the same bytes; the events of an instance stand in one "
         "partition, in the order of their sequence numbers, without gaps; each event has "
-        "its row; each outcome has exactly one reply, its rows are there; each instance "
-        "counts as many steps as it has rows, and its state is that of its last row."
+        "its row; each outcome has exactly one reply, its rows are there; each row of "
+        "work "
+        "that is handed to a service has exactly one job in its topic, with the same "
+        "bytes; each instance counts as many steps as it has rows, and its state is that "
+        "of its last row."
         "\n\nFor each finding the instance, the sequence number and what is wrong are "
         "printed. Works beside running workers, and beside purge: instances that were "
         "purged are counted, not reported. Memory is bounded by the number of "

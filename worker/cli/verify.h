@@ -3,9 +3,10 @@
  *
  * What must hold: every row of the history has exactly one event, with the same content
  * byte for byte, in the order of seq, without gaps; every event has its row; every
- * command that was applied has exactly one reply; rows, outcomes and instances agree.
+ * command that was applied has exactly one reply; every row of work that is handed to a
+ * service has exactly one job; rows, outcomes and instances agree.
  *
- * Memory: about 150 bytes an instance and 16 a command, whatever the length of the
+ * Memory: about 150 bytes an instance, 16 a command and a job, whatever the length of the
  * histories: the first pass keeps one digest of the rows and one of the events for each
  * instance.  Only instances whose digests differ are looked at row by row
  * (verify_detail).
@@ -44,6 +45,10 @@
     X(EVENT_PARTITION, "event_partition")                                                \
     X(REPLY_MISSING, "reply_missing")                                                    \
     X(REPLY_WITHOUT_COMMAND, "reply_without_command")                                    \
+    X(JOB_MISSING, "job_missing")                                                        \
+    X(JOB_WITHOUT_ROW, "job_without_row")                                                \
+    X(JOB_TWICE, "job_twice")                                                            \
+    X(JOB_CONTENT, "job_content")                                                        \
     X(COMMAND_ROWS, "command_rows")                                                      \
     X(INSTANCE_MISSING, "instance_missing")                                              \
     X(INSTANCE_SEQ, "instance_seq")                                                      \
@@ -100,16 +105,21 @@ typedef struct bf_verify {
     bf_map_t
         *reply_topics; /* name -> int64_t: replies that are still to be found there */
     bf_tally_t replies;
-    bf_str_t scratch; /* an event, re-encoded */
+    bool no_jobs;         /* --no-jobs */
+    bf_map_t *job_topics; /* name -> what verify_jobs knows of it */
+    bf_tally_t jobs;
+    bf_str_t scratch; /* an event or a job, re-encoded */
     bf_str_t out;
 
     bool events_trimmed;   /* retention has removed the beginning of the event topic */
     bool replies_trimmed;  /* ... of a reply topic */
+    bool jobs_trimmed;     /* ... of a topic of jobs */
     bool purged;           /* outcomes of old commands are gone */
     bool unpublished;      /* some partition has applied more than it has published */
     bf_purge_log_t purges; /* what was taken away in order */
     int64_t purged_instances;
     int64_t purged_replies;
+    int64_t purged_jobs;
     int64_t *published; /* K of each partition of the command topic; -1 = none */
     int64_t *applied;   /* D */
     int32_t partition_count;
@@ -118,6 +128,7 @@ typedef struct bf_verify {
     int64_t event_count;
     int64_t command_count;
     int64_t reply_count;
+    int64_t job_count;
     int64_t finding_count;
     int64_t by_kind[BF_FINDING_COUNT];
 } bf_verify_t;
@@ -161,6 +172,20 @@ uint64_t bf_verify_reply_of(const bf_command_row_t *command);
 
 /* verify_topics.c */
 
+/* One record of a topic after the other, until nothing is open or comes any more. */
+typedef struct bf_verify_pass {
+    bf_verify_t *verify;
+    bf_reader_t *reader;
+    const char *what; /* for the progress line */
+    int64_t *count;
+    int64_t open; /* what is still to come: rows without event, ... */
+    bool late;    /* beyond the end that the topic had at the beginning */
+    bf_status_t (*take)(struct bf_verify_pass *pass, const bf_record_t *record,
+                        bf_err_t *err);
+} bf_verify_pass_t;
+
+bf_status_t bf_verify_run_pass(bf_verify_pass_t *pass, bf_err_t *err) BF_MUST_USE;
+
 bf_status_t bf_verify_events(bf_verify_t *verify, bf_reader_t *reader,
                              bf_err_t *err) BF_MUST_USE;
 /** @param reader of the default reply topic; others are opened. NULL = no default one */
@@ -169,7 +194,19 @@ bf_status_t bf_verify_replies(bf_verify_t *verify, bf_reader_t *reader,
 /** Sequence number in the text of an event; 0 = this is no event. */
 int32_t bf_verify_seq(const char *event, size_t len);
 
+/* verify_jobs.c */
+
+/** A row of the history: does it give a job? Overwrites scratch. */
+bf_status_t bf_verify_expect_job(bf_verify_t *verify, const bf_history_t *row,
+                                 bf_err_t *err) BF_MUST_USE;
+/** The topics that the rows name. */
+bf_status_t bf_verify_jobs(bf_verify_t *verify, bf_err_t *err) BF_MUST_USE;
+
 /* verify_detail.c */
+
+/** Members that differ: "assignee (row "a", event "b"), message (...)". */
+void bf_verify_describe(bf_str_t *ret, const bf_value_t *row, const bf_value_t *record,
+                        const char *what);
 
 /** Row by row and event by event for the odd instances. */
 bf_status_t bf_verify_details(bf_verify_t *verify, bf_err_t *err) BF_MUST_USE;

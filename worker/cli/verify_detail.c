@@ -177,26 +177,26 @@ static void put_value(bf_str_t *str, const bf_value_t *value)
         bf_str_puts(str, "nothing");
 }
 
-/* "assignee (row "a", event "b"), message (...)" */
-static void describe(bf_str_t *ret, const bf_value_t *row, const bf_value_t *event)
+void bf_verify_describe(bf_str_t *ret, const bf_value_t *row, const bf_value_t *record,
+                        const char *what)
 {
     size_t named = 0;
     for (uint32_t i = 0; i < row->len && ret->len < 600; i++) {
         const bf_member_t *member = &row->as.members[i];
-        const bf_value_t *other = bf_value_get(event, member->name, member->name_len);
+        const bf_value_t *other = bf_value_get(record, member->name, member->name_len);
         if (other && bf_value_equal(&member->value, other))
             continue;
         bf_str_printf(ret, "%s%s (row ", named++ ? ", " : "", member->name);
         put_value(ret, &member->value);
-        bf_str_puts(ret, ", event ");
+        bf_str_printf(ret, ", %s ", what);
         put_value(ret, other);
         bf_str_putc(ret, ')');
     }
-    for (uint32_t i = 0; i < event->len && ret->len < 600; i++) {
-        const bf_member_t *member = &event->as.members[i];
+    for (uint32_t i = 0; i < record->len && ret->len < 600; i++) {
+        const bf_member_t *member = &record->as.members[i];
         if (!bf_value_get(row, member->name, member->name_len))
-            bf_str_printf(ret, "%s%s (only in the event)", named++ ? ", " : "",
-                          member->name);
+            bf_str_printf(ret, "%s%s (only in the %s)", named++ ? ", " : "", member->name,
+                          what);
     }
     if (named == 0)
         bf_str_puts(ret, "the bytes only (order or spelling of members)");
@@ -223,7 +223,7 @@ static void content_differs(details_t *details, const event_t *event, int32_t se
                row_value.type != BF_VALUE_MAP) {
         bf_str_puts(&text, "the row gives no JSON (its column variables?)");
     } else {
-        describe(&text, &row_value, &event_value);
+        bf_verify_describe(&text, &row_value, &event_value, "event");
     }
     bf_verify_found(verify, BF_FINDING_EVENT_CONTENT, details->now->id, seq,
                     "row and event (partition %d, offset %lld) differ in %s",

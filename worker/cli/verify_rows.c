@@ -91,7 +91,7 @@ static bf_status_t on_row(void *arg, const bf_history_t *row, bf_err_t *err)
     verify->row_count++;
     if (verify->row_count % 1000 == 0)
         bf_cli_progress("history: %lld rows", (long long)verify->row_count);
-    return BF_OK;
+    return bf_verify_expect_job(verify, row, err);
 }
 
 bf_status_t bf_verify_history(bf_verify_t *verify, bf_err_t *err)

@@ -31,17 +31,6 @@ int32_t bf_verify_seq(const char *event, size_t len)
     return (int32_t)seq;
 }
 
-/* One record after the other, until done() or nothing comes any more. */
-typedef struct pass {
-    bf_verify_t *verify;
-    bf_reader_t *reader;
-    const char *what; /* for the progress line */
-    int64_t *count;
-    int64_t open; /* what is still to come: rows without event, ... */
-    bool late;    /* beyond the end that the topic had at the beginning */
-    bf_status_t (*take)(struct pass *pass, const bf_record_t *record, bf_err_t *err);
-} pass_t;
-
 static int64_t total_of(const bf_reader_t *reader)
 {
     int64_t total = 0;
@@ -52,7 +41,7 @@ static int64_t total_of(const bf_reader_t *reader)
     return total;
 }
 
-static bf_status_t run_pass(pass_t *pass, bf_err_t *err)
+bf_status_t bf_verify_run_pass(bf_verify_pass_t *pass, bf_err_t *err)
 {
     int64_t total = total_of(pass->reader);
     int64_t quiet_since_ms = 0; /* monotonic; of the late part */
@@ -104,7 +93,7 @@ static void foreign(bf_verify_t *verify, const bf_record_t *record)
         record->value ? record->value : "");
 }
 
-static void take_order(pass_t *pass, bf_verify_instance_t *inst, int32_t seq,
+static void take_order(bf_verify_pass_t *pass, bf_verify_instance_t *inst, int32_t seq,
                        int32_t partition)
 {
     if (inst->partition < 0 && seq > 1 &&
@@ -145,7 +134,7 @@ static bool is_purgeable(const bf_verify_t *verify, const bf_record_t *record)
 
 /* An event of an instance that has no rows, where there were purges: what counts is the
  * last one, and that they are complete. */
-static void take_purged(pass_t *pass, const bf_record_t *record,
+static void take_purged(bf_verify_pass_t *pass, const bf_record_t *record,
                         bf_verify_instance_t *inst, int32_t seq)
 {
     if (inst->events == 0 && seq > 1 &&
@@ -158,7 +147,8 @@ static void take_purged(pass_t *pass, const bf_record_t *record,
     inst->too_new = !is_purgeable(pass->verify, record);
 }
 
-static bf_status_t take_event(pass_t *pass, const bf_record_t *record, bf_err_t *err)
+static bf_status_t take_event(bf_verify_pass_t *pass, const bf_record_t *record,
+                              bf_err_t *err)
 {
     bf_verify_t *verify = pass->verify;
     int32_t seq = bf_verify_seq(record->value, record->value_len);
@@ -225,13 +215,13 @@ bf_status_t bf_verify_events(bf_verify_t *verify, bf_reader_t *reader, bf_err_t 
     for (int32_t p = 0; p < bf_reader_partition_count(reader); p++)
         verify->events_trimmed =
             verify->events_trimmed || bf_reader_range(reader, p).low > 0;
-    pass_t pass = {.verify = verify,
-                   .reader = reader,
-                   .what = "events",
-                   .count = &verify->event_count,
-                   .open = verify->row_count,
-                   .take = take_event};
-    bf_status_t rc = run_pass(&pass, err);
+    bf_verify_pass_t pass = {.verify = verify,
+                             .reader = reader,
+                             .what = "events",
+                             .count = &verify->event_count,
+                             .open = verify->row_count,
+                             .take = take_event};
+    bf_status_t rc = bf_verify_run_pass(&pass, err);
     if (rc == BF_OK && verify->events_trimmed)
         rc = bf_verify_history_again(verify, err);
     if (rc == BF_OK)
@@ -257,7 +247,8 @@ static bool is_of_purged(const bf_verify_t *verify, const bf_record_t *record)
            record->timestamp_ms <= verify->purges.last_wall_ms;
 }
 
-static bf_status_t take_reply(pass_t *pass, const bf_record_t *record, bf_err_t *err)
+static bf_status_t take_reply(bf_verify_pass_t *pass, const bf_record_t *record,
+                              bf_err_t *err)
 {
     bf_verify_t *verify = pass->verify;
     uint64_t hash = hash_of(record);
@@ -287,13 +278,13 @@ static bf_status_t read_replies(bf_verify_t *verify, bf_reader_t *reader, int64_
     for (int32_t p = 0; p < bf_reader_partition_count(reader); p++)
         verify->replies_trimmed =
             verify->replies_trimmed || bf_reader_range(reader, p).low > 0;
-    pass_t pass = {.verify = verify,
-                   .reader = reader,
-                   .what = "replies",
-                   .count = &verify->reply_count,
-                   .open = *open,
-                   .take = take_reply};
-    bf_status_t rc = run_pass(&pass, err);
+    bf_verify_pass_t pass = {.verify = verify,
+                             .reader = reader,
+                             .what = "replies",
+                             .count = &verify->reply_count,
+                             .open = *open,
+                             .take = take_reply};
+    bf_status_t rc = bf_verify_run_pass(&pass, err);
     *open = pass.open;
     return rc;
 }
