@@ -174,6 +174,20 @@ def test_database_read_only(test):
     worker.terminate()
 
 
+def test_statements_fail(test):
+    """Deadlocks, lost connections and COMMITs without answer, again and again."""
+    start = begin(test, "fail")
+    points = [f"store.before_commit:{n}:error:E_STORE_RETRY" for n in (2, 3, 4, 5, 6, 12)]
+    points += [f"store.before_commit:{n}:error:E_STORE_LOST" for n in (8, 15)]
+    points += [f"store.after_commit:{n}:error:E_STORE_LOST" for n in (2, 5, 6)]
+    worker = test.worker("w1", shards=1).start(fault=",".join(points))
+    finish(test, start())
+    log = worker.log.read_text()
+    equal(log.count("the batch is applied"), 3, "COMMITs whose answer was lost")
+    check("the database is back" in log, "the worker did not say that the database is back")
+    worker.terminate()
+
+
 def test_wrong_clocks(test):
     """Workers whose clocks are ten minutes apart hand partitions over."""
     start = begin(test, "clocks")
