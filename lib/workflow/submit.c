@@ -31,11 +31,15 @@ bf_status_t bf_step_remove_state(const bf_step_t *step, const bf_node_t *node,
     return rc == BF_OK ? BF_OK : bf_err_nomem(err, "state of a node");
 }
 
-static bf_task_state_t state_of(const bf_step_t *step, const bf_node_t *node,
-                                uint32_t round)
+/* false: out of memory (for a later round; the first needs none). */
+static bool state_of(const bf_step_t *step, const bf_node_t *node, uint32_t round,
+                     bf_task_state_t *ret)
 {
     const char *key = bf_flow_key(step->scope->arena, node, round);
-    return key ? bf_instance_state(step->scope->inst, key) : BF_TASK_UNKNOWN;
+    if (key) {
+        *ret = bf_instance_state(step->scope->inst, key);
+    }
+    return key != NULL;
 }
 
 bf_status_t bf_step_add_target(bf_step_t *step, const bf_task_t *task, bf_err_t *err)
@@ -200,9 +204,9 @@ static bf_status_t choose_round(bf_step_t *step, bf_err_t *err)
     const bf_node_t *node = step->submit->node;
     bf_action_t action = step->submit->action;
     bool goes_back = action == BF_ACTION_BACK || action == BF_ACTION_BACK_JUMP;
+    bf_task_state_t first = bf_instance_state(step->scope->inst, node->state_key);
     step->round = step->submit->round ? step->submit->round : 1;
-    if (!goes_back &&
-        (step->submit->round || state_of(step, node, 1) != BF_TASK_COMPLETED)) {
+    if (!goes_back && (step->submit->round || first != BF_TASK_COMPLETED)) {
         return BF_OK;
     }
     bf_err_t ignored = BF_ERR_INIT;
@@ -318,51 +322,78 @@ static bf_intent_t cascade_intent(const bf_step_t *step)
     return intent;
 }
 
-/* Does a graph call another one, directly or through others? Calls of graphs may go in
- * circles: each is looked at once. */
-static bool calls_graph(const bf_engine_t *engine, const bf_graph_t *graph,
-                        const bf_graph_t *called, bf_arena_t *arena)
+/* Graphs that are called, directly or through others.  Calls may go in circles: each is
+ * looked at once. */
+typedef struct callees {
+    const bf_graph_t **graphs;
+    size_t count;
+    size_t room;
+} callees_t;
+
+static bf_status_t add_callee(callees_t *list, const bf_graph_t *graph, bf_arena_t *arena)
 {
-    const bf_graph_t **seen = bf_arena_alloc(arena, 64 * sizeof(*seen));
-    size_t count = 0;
-    if (!seen) {
-        return false;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->graphs[i] == graph) {
+            return BF_OK;
+        }
     }
-    seen[count++] = graph;
-    for (size_t at = 0; at < count; at++) {
-        for (uint32_t i = 0; i < seen[at]->node_count; i++) {
-            const bf_code_ref_t *task = &seen[at]->nodes[i].task;
+    if (list->count == list->room) {
+        size_t room = list->room ? list->room * 2 : 16;
+        const bf_graph_t **grown = bf_arena_alloc(arena, room * sizeof(*grown));
+        if (!grown) {
+            return BF_E_NOMEM;
+        }
+        if (list->count) {
+            memcpy(grown, list->graphs, list->count * sizeof(*grown));
+        }
+        list->graphs = grown;
+        list->room = room;
+    }
+    list->graphs[list->count++] = graph;
+    return BF_OK;
+}
+
+static bf_status_t calls_graph(const bf_engine_t *engine, const bf_graph_t *graph,
+                               const bf_graph_t *called, bf_arena_t *arena, bool *ret)
+{
+    callees_t list = {0};
+    bf_status_t rc = add_callee(&list, graph, arena);
+    *ret = false;
+    for (size_t at = 0; rc == BF_OK && at < list.count; at++) {
+        const bf_graph_t *from = list.graphs[at];
+        for (uint32_t i = 0; rc == BF_OK && i < from->node_count; i++) {
+            const bf_code_ref_t *task = &from->nodes[i].task;
             const bf_graph_t *next =
                 task->kind == BF_CODE_GRAPH ? bf_engine_graph(engine, task->name) : NULL;
             if (next == called) {
-                return true;
+                *ret = true;
+                return BF_OK;
             }
-            bool known = !next || count == 64;
-            for (size_t k = 0; k < count && !known; k++) {
-                known = seen[k] == next;
-            }
-            if (!known) {
-                seen[count++] = next;
-            }
+            rc = next ? add_callee(&list, next, arena) : BF_OK;
         }
     }
-    return false;
+    return rc;
 }
 
 /* Whoever works on a called graph by its own ID moves the graph on that calls it
  * (decision on rule 121). */
-static bf_graph_t *root_of(const bf_step_t *step)
+static bf_status_t find_root(const bf_step_t *step, bf_graph_t **ret, bf_err_t *err)
 {
     const bf_scope_t *scope = step->scope;
     const char *pinned = bf_instance_graph_id(scope->inst);
+    *ret = scope->graph;
     if (!*pinned || !strcmp(pinned, scope->graph->id)) {
-        return scope->graph;
+        return BF_OK;
     }
     bf_engine_t *engine = step->executor->engine;
     bf_graph_t *root =
         bf_engine_graph_version(engine, pinned, bf_instance_graph_version(scope->inst));
-    return root && calls_graph(engine, root, scope->graph, scope->arena) ? root
-                                                                         : scope->graph;
+    bool calls = false;
+    if (root && calls_graph(engine, root, scope->graph, scope->arena, &calls) != BF_OK) {
+        return bf_err_nomem(err, "graphs that a graph calls");
+    }
+    *ret = calls ? root : scope->graph;
+    return BF_OK;
 }
 
 static bf_status_t add_open_after(bf_step_t *step, const bf_flow_t *flow,
@@ -425,7 +456,11 @@ static bf_status_t cascade(bf_step_t *step, bf_intent_t intent, bf_err_t *err)
     bf_flow_init(&flow, step->executor, step->scope, intent);
     flow.is_hidden = intent == BF_INTENT_FIND_NEXT; /* only to see where we are */
     flow.uses_point = true; /* the submitted task lies behind it, or there is none */
-    bf_status_t rc = bf_flow_run(&flow, root_of(step), true, err);
+    bf_graph_t *root = NULL;
+    bf_status_t rc = find_root(step, &root, err);
+    if (rc == BF_OK) {
+        rc = bf_flow_run(&flow, root, true, err);
+    }
     if (rc != BF_OK) {
         bf_err_prefix(err, "Task handle failed: %s / %s: ", step->submit->node->graph->id,
                       step->submit->node->id);
@@ -453,9 +488,10 @@ static const bf_node_t *single_next(const bf_step_t *step)
         return NULL;
     }
     const bf_node_t *next = node->links[0]->to;
+    bf_task_state_t state;
     bool plain = next->type == BF_NODE_ACTIVITY && next->prev_link_count == 1 &&
                  next->when.kind == BF_CODE_NONE &&
-                 state_of(step, next, step->round) != BF_TASK_COMPLETED;
+                 state_of(step, next, step->round, &state) && state != BF_TASK_COMPLETED;
     return plain ? next : NULL;
 }
 
@@ -593,12 +629,16 @@ bf_status_t bf_executor_submit_if_waiting_in(bf_executor_t *executor,
 {
     bf_submit_t filled = *submit;
     bf_step_t step = {.executor = executor, .scope = scope, .submit = &filled};
+    bf_task_state_t state = BF_TASK_UNKNOWN;
     filled.round = filled.round ? filled.round : 1;
-    while (!submit->round &&
-           state_of(&step, submit->node, filled.round) == BF_TASK_COMPLETED) {
-        filled.round++;
+    bool known = state_of(&step, submit->node, filled.round, &state);
+    while (known && !submit->round && state == BF_TASK_COMPLETED) {
+        known = state_of(&step, submit->node, ++filled.round, &state);
     }
-    if (state_of(&step, submit->node, filled.round) != BF_TASK_WAITING) {
+    if (!known) {
+        return bf_err_nomem(err, "state of a node");
+    }
+    if (state != BF_TASK_WAITING) {
         return bf_executor_refuse(executor, BF_CODE_NOT_WAITING, err,
                                   "task \"%s\" of graph \"%s\" is not waiting",
                                   submit->node->id, submit->node->graph->id);

@@ -404,6 +404,36 @@ Test(executor, called_graph_by_its_own_id__moves_the_caller_on)
     cr_expect_eq(desk_status(&d), BF_INSTANCE_COMPLETED);
 }
 
+Test(executor, called_graph_by_its_own_id__is_found_behind_many_others)
+{
+    enum { MANY = 70 };
+    bf_str_t text;
+    bf_graph_t *sub = desk_load(&d, SUB);
+    bf_str_init(&text, 0);
+    for (int i = 0; i < MANY; i++) { /* the last of them calls the graph */
+        bf_str_clear(&text);
+        bf_str_printf(&text,
+                      "{id: m%d, layout: [{id: s, type: start}, {id: x%s}, {id: e, "
+                      "type: end}]}",
+                      i, i + 1 == MANY ? ", task: '#sub'" : "");
+        desk_load(&d, bf_str_peek(&text));
+    }
+    bf_str_clear(&text);
+    bf_str_puts(&text, "{id: g, layout: [{id: s, type: start}");
+    for (int i = 0; i < MANY; i++) {
+        bf_str_printf(&text, ", {id: c%d, task: '#m%d'}", i, i);
+    }
+    bf_str_puts(&text, ", {id: n, task: '@note'}, {id: e, type: end}]}");
+    bf_graph_t *main = desk_load(&d, bf_str_peek(&text));
+    cr_expect_str_eq(desk_claim(&d, "ann"), "sub/h:1001");
+    d.graph = sub;
+    desk_forward(&d, "ann", "h");
+    d.graph = main;
+    cr_expect_str_eq(bf_str_peek(&d.runs), "n");
+    cr_expect_eq(desk_status(&d), BF_INSTANCE_COMPLETED);
+    bf_str_fini(&text);
+}
+
 Test(executor, call_node__is_automatic_in_every_controller)
 {
     desk_use(&d, bf_block_controller_new());
