@@ -5,6 +5,8 @@ Each function test_<name>(test) is one test; its first line says what it proves.
 SPDX-License-Identifier: MIT
 """
 
+import json
+
 from harness import check, equal, note, wait_for
 
 INSTANCES = 2000
@@ -117,6 +119,62 @@ def test_takeover(test):
     completed(test, instances, TASKS)
     test.cli("verify", seconds=120)
     lives.terminate()
+
+
+def purge(test, *words):
+    return json.loads(test.cli("purge", "--older-than", "0s", "--json", *words).splitlines()[-1])
+
+
+def purged_beside(test, server):
+    """What is finished is purged again and again while workers go on."""
+    instances = 400
+    commands = instances * (1 + 2 * TASKS)
+    test.use(server, partitions=4)
+    worker = test.worker("w1", shards=2).start()
+    driver = test.driver("driver", graph="five", prefix="purge", instances=instances,
+                         tasks=TASKS, window=300, seconds=240)
+    archive = test.folder / "archive.jsonl"
+    runs, gone = 0, 0
+    while driver.process.poll() is None:
+        counts = purge(test, "--batch", "20", "--pause", "1ms", "--archive", archive)
+        gone += counts["instances"]
+        runs += 1
+    counts = driver.result()
+    equal(counts["answered"], commands, "commands with a reply")
+    wait_for("everything is published and purged", 60, lambda: purge(
+        test, "--archive", archive)["instances"] == 0
+        and test.database.number("SELECT COUNT(*) FROM bpm_flow_repository") == 0)
+    for table in ("bpm_flow_task", "bpm_flow_command"):
+        equal(test.database.number(f"SELECT COUNT(*) FROM {table}"), 0, f"rows in {table}")
+    check(gone > 0, "nothing was purged beside the worker")
+    note(f"{gone} of {instances} instances purged by {runs} runs while the worker was busy")
+
+    rows = [json.loads(line) for line in archive.read_text().splitlines()]
+    equal(len(rows), instances * (1 + TASKS) + commands, "rows in the archive")
+    equal(len({(row["row"]["flow_ins_id"], row["row"]["seq"]) for row in rows
+               if row["table"] == "bpm_flow_task"}), instances * TASKS, "archived history")
+    result = json.loads(test.cli("verify", "--json", seconds=180).splitlines()[-1])
+    equal(result["purged_instances"], instances, "purged instances by verify")
+
+    # The worker has the instance in its cache; what it writes finds no row any more.
+    test.cli("submit", "purge-0", "t1", "--action", "restart", "--actor", "u1",
+             status=1)
+    equal(test.database.number("SELECT COUNT(*) FROM bpm_flow_repository"), 0,
+          "instances after a command to one that was purged")
+    test.cli("start", "new-1", "--graph", "five")
+    check(worker.http("/readyz") is not None, "the worker is not ready")
+    test.cli("verify", seconds=180)
+    worker.terminate()
+
+
+def test_purge_mariadb(test):
+    """Purge beside a busy worker on MariaDB: nothing open or unpublished goes, all is archived."""
+    purged_beside(test, "mariadb")
+
+
+def test_purge_mysql(test):
+    """Purge beside a busy worker on MySQL: nothing open or unpublished goes, all is archived."""
+    purged_beside(test, "mysql")
 
 
 def test_database_away(test):

@@ -238,12 +238,13 @@ static uint64_t hash_of(const bf_record_t *record)
                                 record->value_len);
 }
 
-/* A reply from before the last purge to a command of which nothing is left. */
+/* A reply from before the last purge, of an instance of which nothing is left but
+ * commands that came afterwards. */
 static bool is_of_purged(const bf_verify_t *verify, const bf_record_t *record)
 {
     const bf_verify_instance_t *inst =
         bf_map_get(verify->instances, record->key ? record->key : "", record->key_len);
-    return verify->purges.runs > 0 && (!inst || !inst->has_commands) &&
+    return verify->purges.runs > 0 && (!inst || inst->rows == 0 || !inst->has_commands) &&
            record->timestamp_ms <= verify->purges.last_wall_ms;
 }
 
