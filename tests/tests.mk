@@ -185,6 +185,5 @@ bench-peers: all ## The same approvals by Flowable, Camunda and bpmflow, where J
 bench-engine: $(BUILD)/tests/bench/bench_engine ## Walks and approvals in memory, beside the original engine where Java is at hand
 	@tests/bench/engine $<
 
-bench-store: $(BUILD)/tests/bench/bench_store $(BUILD)/tests/bench/bench_repository ## Without Kafka: what the database allows, and the library's repository
-	@tests/run/with-stack bench-store mariadb -- $(BUILD)/tests/bench/bench_store
-	@tests/run/with-stack bench-store mariadb -- $(BUILD)/tests/bench/bench_repository
+bench-store: $(BUILD)/tests/bench/bench_store $(BUILD)/tests/bench/bench_repository ## Without Kafka: what the database allows, and the library's repository (BENCH_STORE=options)
+	@BENCH_BUILD=$(abspath $(BUILD)) tests/bench/store $(BENCH_STORE)

@@ -22,6 +22,8 @@ void bf_cache_free(bf_cache_t *cache);
 /** Borrowed, open; valid until drop, clear or trim; moves it to the front. NULL when it
  *  is not there (or cannot be opened: out of memory). */
 bf_instance_t *bf_cache_get(bf_cache_t *cache, const char *id);
+/** Is it there? Changes nothing, not even what is used last. */
+bool bf_cache_holds(bf_cache_t *cache, const char *id);
 /** Takes ownership; one of the same ID is freed. BF_E_NOMEM: the caller keeps it. */
 bf_status_t bf_cache_put(bf_cache_t *cache, bf_instance_t *inst_put) BF_MUST_USE;
 /** Drop one; NULL-safe when it is not there. */

@@ -40,6 +40,14 @@ typedef struct bf_mysql_repository_options {
 bf_status_t bf_mysql_repository_open(const bf_mysql_repository_options_t *options,
                                      bf_repository_t **ret, bf_err_t *err) BF_MUST_USE;
 
+/** Open many instances ahead: those that the cache does not hold come with one SELECT for
+ *  each hundred instead of one each, and IDs without a row are noted as new. As many as
+ *  the cache has room for; more are of no use. Counts as an open of all of them: what was
+ *  handed out before may be gone. BF_OK; BF_E_INVALID (an ID; nothing is loaded); errors
+ *  of the database: what is not loaded yet is loaded when it is opened. */
+bf_status_t bf_mysql_repository_preload(bf_repository_t *repo, const char *const *ids,
+                                        size_t count, bf_err_t *err) BF_MUST_USE;
+
 /** The store behind it, for reading history: bf_store_scan_history(). Borrowed. */
 bf_store_t *bf_mysql_repository_store(bf_repository_t *repo);
 

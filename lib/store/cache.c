@@ -140,6 +140,11 @@ bf_instance_t *bf_cache_get(bf_cache_t *cache, const char *id)
     return entry->inst;
 }
 
+bool bf_cache_holds(bf_cache_t *cache, const char *id)
+{
+    return *find(cache, id, hash_of(id)) != NULL;
+}
+
 static void remove_entry(bf_cache_t *cache, entry_t *entry)
 {
     *find(cache, bf_instance_id(entry->inst), entry->hash) = entry->chain;

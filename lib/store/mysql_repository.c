@@ -21,6 +21,8 @@
 #include "lib/store/store_int.h"
 
 #define DEFAULT_CACHE_BYTES ((size_t)64 << 20)
+/* Instances that one SELECT loads ahead. */
+#define PRELOAD_MAX 100
 /* The same transaction again after a deadlock or lock time-out. */
 #define MAX_TRIES      4
 #define FIRST_PAUSE_MS 5
@@ -33,7 +35,8 @@ typedef struct mysql_repository {
     bool inject_vars;
     bool in_group;
     bf_map_t *dirty; /* IDs of instances with changes that are not written; values: any */
-    bf_map_t *stale; /* IDs of instances to be dropped */
+    bf_map_t *recorded; /* ID -> number of the last history row that was collected */
+    bf_map_t *stale;    /* IDs of instances to be dropped */
     bf_arena_t history_mem;
     bf_history_t *history;
     size_t history_count;
@@ -128,6 +131,7 @@ static void forget_changes_of(mysql_repository_t *self, const char *id)
 static void forget_history(mysql_repository_t *self)
 {
     self->history_count = 0;
+    bf_map_clear(self->recorded);
     bf_arena_clear(&self->history_mem);
 }
 
@@ -143,15 +147,16 @@ static void forget_all_changes(mysql_repository_t *self)
 }
 
 /* Loads with one new connection where the old one is lost. */
-static bf_status_t load(mysql_repository_t *self, const char *id, bf_instance_t **ret,
-                        bf_err_t *err)
+static bf_status_t load(mysql_repository_t *self, const char *const *ids, size_t count,
+                        bf_instance_t **ret, bf_err_t *err)
 {
     bf_err_t first = BF_ERR_INIT;
-    bf_status_t status = bf_store_load_instances(self->store, &id, 1, ret, &first);
+    bf_status_t status = bf_store_load_instances(self->store, ids, count, ret, &first);
     if (status == BF_E_STORE_LOST) {
         status = bf_store_reconnect(self->store, err);
-        return status != BF_OK ? status
-                               : bf_store_load_instances(self->store, &id, 1, ret, err);
+        return status != BF_OK
+                   ? status
+                   : bf_store_load_instances(self->store, ids, count, ret, err);
     }
     return status == BF_OK ? BF_OK : bf_err_set(err, status, "%s", first.text);
 }
@@ -170,7 +175,7 @@ static bf_status_t repository_open(bf_repository_t *repo, const char *instance_i
     bf_status_t status =
         bf_id_check("instance_id", instance_id, strlen(instance_id), err);
     if (status == BF_OK) {
-        status = load(self, instance_id, &inst, err);
+        status = load(self, &instance_id, 1, &inst, err);
     }
     if (status == BF_OK && inst == NULL) {
         inst = bf_instance_new(instance_id);
@@ -182,6 +187,59 @@ static bf_status_t repository_open(bf_repository_t *repo, const char *instance_i
     }
     if (status == BF_OK) {
         *ret = inst;
+    }
+    return status;
+}
+
+/* Loads those of the IDs that are not cached and stand once in the list. */
+static bf_status_t load_missing(mysql_repository_t *self, const char *const *ids,
+                                size_t count, bf_err_t *err)
+{
+    bf_instance_t *found[PRELOAD_MAX] = {NULL};
+    bf_status_t status = load(self, ids, count, found, err);
+    for (size_t i = 0; status == BF_OK && i < count; i++) {
+        if (found[i] == NULL) {
+            found[i] = bf_instance_new(ids[i]);
+        }
+        if (found[i] == NULL || bf_cache_put(self->cache, found[i]) != BF_OK) {
+            status = bf_err_nomem(err, "instances");
+        } else {
+            found[i] = NULL;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        bf_instance_free(found[i]);
+    }
+    bf_cache_trim(self->cache);
+    return status;
+}
+
+bf_status_t bf_mysql_repository_preload(bf_repository_t *repo, const char *const *ids,
+                                        size_t count, bf_err_t *err)
+{
+    mysql_repository_t *self = self_of(repo);
+    const char *missing[PRELOAD_MAX];
+    size_t missing_count = 0;
+    bf_status_t status = BF_OK;
+    for (size_t i = 0; status == BF_OK && i < count; i++) {
+        status = bf_id_check("instance_id", ids[i], strlen(ids[i]), err);
+    }
+    if (status != BF_OK) {
+        return status;
+    }
+    drop_stale(self);
+    for (size_t i = 0; status == BF_OK && i < count; i++) {
+        bool known = bf_cache_holds(self->cache, ids[i]);
+        for (size_t k = 0; !known && k < missing_count; k++) {
+            known = strcmp(missing[k], ids[i]) == 0;
+        }
+        if (!known) {
+            missing[missing_count++] = ids[i];
+        }
+        if (missing_count == PRELOAD_MAX || (missing_count > 0 && i + 1 == count)) {
+            status = load_missing(self, missing, missing_count, err);
+            missing_count = 0;
+        }
     }
     return status;
 }
@@ -424,7 +482,14 @@ bf_status_t bf_mysql_repository_record(void *repo, const bf_history_t *row, bf_e
     mysql_repository_t *self = self_of(repo);
     bool ok = true;
     /* a number that comes again was undone the first time */
-    remove_history_of(self, row->instance_id, row->seq);
+    uintptr_t last = (uintptr_t)bf_map_get_str(self->recorded, row->instance_id);
+    if (last >= (uintptr_t)row->seq) {
+        remove_history_of(self, row->instance_id, row->seq);
+    }
+    if (bf_map_put(self->recorded, row->instance_id, strlen(row->instance_id),
+                   (void *)(uintptr_t)row->seq, NULL) != BF_OK) {
+        return bf_err_nomem(err, "history row");
+    }
     if (self->history_count == self->history_capacity) {
         size_t capacity = self->history_capacity == 0 ? 16 : self->history_capacity * 2;
         bf_history_t *list = realloc(self->history, capacity * sizeof(*list));
@@ -589,6 +654,7 @@ static void repository_free(bf_repository_t *repo)
     bf_store_close(self->store);
     bf_cache_free(self->cache);
     bf_map_free(self->dirty);
+    bf_map_free(self->recorded);
     bf_map_free(self->stale);
     free(self->history);
     bf_arena_fini(&self->history_mem);
@@ -618,9 +684,11 @@ bf_status_t bf_mysql_repository_open(const bf_mysql_repository_options_t *option
     self->cache = bf_cache_new(options->cache_max_bytes != 0 ? options->cache_max_bytes
                                                              : DEFAULT_CACHE_BYTES);
     self->dirty = bf_map_new();
+    self->recorded = bf_map_new();
     self->stale = bf_map_new();
     bf_status_t status = BF_OK;
-    if (self->cache == NULL || self->dirty == NULL || self->stale == NULL) {
+    if (self->cache == NULL || self->dirty == NULL || self->recorded == NULL ||
+        self->stale == NULL) {
         status = bf_err_nomem(err, "repository");
     }
     if (status == BF_OK) {

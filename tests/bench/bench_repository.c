@@ -5,7 +5,8 @@
  *
  * Submits of a chain of five tasks through an executor and bf_mysql_repository: each
  * thread has an engine, an executor and a connection of its own.  Write-through: a
- * submit is one transaction.  Deferred: a flush after so many submits.  "spread" submits
+ * submit is one transaction.  Deferred: a flush after so many submits, and instances are
+ * opened ahead, a hundred at a time.  "spread" submits
  * one step of all instances before the next one, so that each submit writes a row of an
  * instance and one of the history, as the original's JDBC repository does; "in a row"
  * drives each instance to its end before the next, and a flush writes its row once.
@@ -23,6 +24,7 @@
 #include "tests/bench/support/bench_db.h"
 
 #define STEPS       5
+#define PRELOAD     100
 #define THREADS_MAX 64
 
 static const char chain[] = "id: chain\n"
@@ -46,6 +48,7 @@ typedef struct plan {
 typedef struct client {
     const plan_t *plan;
     pthread_t thread;
+    pthread_barrier_t *barrier; /* all are warm */
     int64_t number;
     bf_engine_t *engine;
     bf_controller_t *controller;
@@ -117,15 +120,20 @@ static void flush(client_t *c)
     c->open = 0;
 }
 
+static void write_id(const client_t *c, int64_t instance, char ret[64])
+{
+    (void)snprintf(ret, 64, "leave-%" PRId64 "-%016" PRIx64, c->number,
+                   (uint64_t)(c->round * c->plan->instances + instance) *
+                       0x9e3779b97f4a7c15u);
+}
+
 static void submit(client_t *c, int64_t instance, int step)
 {
     char id[64];
     bf_err_t err = BF_ERR_INIT;
     const bf_submit_t what = {
         .node = c->nodes[step], .action = BF_ACTION_FORWARD, .message = "agreed"};
-    (void)snprintf(id, sizeof(id), "leave-%" PRId64 "-%016" PRIx64, c->number,
-                   (uint64_t)(c->round * c->plan->instances + instance) *
-                       0x9e3779b97f4a7c15u);
+    write_id(c, instance, id);
     bf_context_t *ctx = bf_context_new(id);
     if (ctx == NULL) {
         bench_stop("out of memory", NULL);
@@ -143,9 +151,30 @@ static void submit(client_t *c, int64_t instance, int step)
     }
 }
 
+/* As a caller does who knows what is to be done next. */
+static void preload(client_t *c, int64_t first)
+{
+    char ids[PRELOAD][64];
+    const char *list[PRELOAD];
+    bf_err_t err = BF_ERR_INIT;
+    int64_t count = 0;
+    while (count < PRELOAD && first + count < c->plan->instances) {
+        write_id(c, first + count, ids[count]);
+        list[count] = ids[count];
+        count++;
+    }
+    check(bf_mysql_repository_preload(c->repo, list, (size_t)count, &err), "preload",
+          &err);
+}
+
 /* Submit number n of a round. */
 static void submit_number(client_t *c, int64_t n)
 {
+    int64_t instance = c->plan->in_a_row ? n / STEPS : n;
+    bool is_first = c->plan->in_a_row ? n % STEPS == 0 : n < c->plan->instances;
+    if (c->plan->flush > 0 && is_first && instance % PRELOAD == 0) {
+        preload(c, instance);
+    }
     if (c->plan->in_a_row) {
         submit(c, n / STEPS, (int)(n % STEPS));
     } else {
@@ -153,19 +182,29 @@ static void submit_number(client_t *c, int64_t n)
     }
 }
 
+/* All steps of the instances of a round; write-through stops at the limit. */
+static void run_round(client_t *c, int64_t limit_ns)
+{
+    for (int64_t n = 0; n < c->plan->instances * STEPS; n++) {
+        submit_number(c, n);
+        if (c->plan->flush == 0 && bf_clock_mono_ns() >= limit_ns) {
+            break;
+        }
+    }
+    c->round++;
+}
+
 static void *run_client(void *arg)
 {
     client_t *c = arg;
+    run_round(c, bf_clock_mono_ns() + 1000000000); /* to warm up */
+    c->done = 0;
+    c->open = 0;
+    (void)pthread_barrier_wait(c->barrier);
     int64_t start = bf_clock_mono_ns();
     int64_t limit = start + c->plan->seconds * 1000000000;
     while (bf_clock_mono_ns() < limit) {
-        for (int64_t n = 0; n < c->plan->instances * STEPS; n++) {
-            submit_number(c, n);
-            if (c->open == 0 && bf_clock_mono_ns() >= limit) {
-                break;
-            }
-        }
-        c->round++;
+        run_round(c, limit);
     }
     if (c->open > 0) {
         flush(c);
@@ -174,15 +213,26 @@ static void *run_client(void *arg)
     return NULL;
 }
 
+static void print_cpu(const char *what, double seconds, int64_t submits)
+{
+    bench_print("repository", what, seconds * 1e6 / (double)submits, "us/submit");
+}
+
 static void measure(const plan_t *plan, int64_t threads)
 {
     static client_t clients[THREADS_MAX];
     static int64_t number; /* no instance of another measurement */
     char metric[80];
+    pthread_barrier_t barrier;
     double rate = 0;
+    int64_t done = 0;
     memset(clients, 0, sizeof(clients));
+    if (pthread_barrier_init(&barrier, NULL, (unsigned)threads + 1) != 0) {
+        bench_stop("barrier", NULL);
+    }
     for (int64_t i = 0; i < threads; i++) {
         clients[i].plan = plan;
+        clients[i].barrier = &barrier;
         clients[i].number = number++;
         set_up(&clients[i]);
     }
@@ -191,23 +241,30 @@ static void measure(const plan_t *plan, int64_t threads)
             bench_stop("thread", NULL);
         }
     }
+    (void)pthread_barrier_wait(&barrier);
+    bench_cpu_t before = bench_cpu(&plan->db);
     for (int64_t i = 0; i < threads; i++) {
         (void)pthread_join(clients[i].thread, NULL);
+        done += clients[i].done;
         rate += (double)clients[i].done / ((double)clients[i].elapsed_ns / 1e9);
         tear_down(&clients[i]);
     }
+    bench_cpu_t after = bench_cpu(&plan->db);
+    (void)pthread_barrier_destroy(&barrier);
     (void)snprintf(metric, sizeof(metric), "%s, %s, %" PRId64 " thread%s",
                    plan->flush > 0 ? "deferred" : "write-through",
                    plan->in_a_row ? "in a row" : "spread", threads,
                    threads == 1 ? "" : "s");
     bench_print("repository", metric, rate, "submits/s");
+    print_cpu("  processor time of the library", after.client - before.client, done);
+    print_cpu("  processor time of the database", after.server - before.server, done);
 }
 
 int main(int argc, char **argv)
 {
     int64_t threads = 0;
     int64_t flush_after = 500;
-    plan_t plan = {.seconds = 5, .instances = 2000};
+    plan_t plan = {.seconds = 5, .instances = 1000};
     const bench_option_t options[] = {{"--seconds", &plan.seconds},
                                       {"--flush", &flush_after},
                                       {"--instances", &plan.instances},

@@ -102,6 +102,77 @@ Test(store_deferred, flush__writes_everything_in_one_transaction)
     deferred_end(&t);
 }
 
+Test(store_deferred, preload__opens_many_ahead)
+{
+    enum { COUNT = 250 };
+    static char ids[COUNT][24];
+    const char *list[COUNT];
+    deferred_t t;
+    deferred_begin(&t);
+    for (int i = 0; i < COUNT; i++) {
+        (void)snprintf(ids[i], sizeof(ids[i]), "i-%d", i % 240); /* ten stand twice */
+        list[i] = ids[i];
+        if (i < 120) { /* the others are new */
+            cr_assert_eq(change(&t, ids[i]), BF_OK);
+        }
+    }
+    cr_assert_eq(flush(&t), BF_OK);
+    for (int i = 0; i < 119; i++) {
+        t.repo->ops->evict(t.repo, ids[i]);
+    }
+    cr_assert_eq(change(&t, ids[119]), BF_OK); /* not written: it must not be lost */
+    cr_assert_eq(bf_mysql_repository_preload(t.repo, list, COUNT, &t.err), BF_OK, "%s",
+                 t.err.text);
+    /* From here on the rows are not read any more. */
+    test_db_sql(&t.db, "RENAME TABLE bpm_flow_repository TO away");
+    for (int i = 0; i < COUNT; i++) {
+        bf_instance_t *inst = open_instance(&t, ids[i]);
+        int want = i % 240 < 119 ? 1 : i % 240 == 119 ? 2 : -1;
+        cr_assert_eq(rows_n(inst), want, "%s", ids[i]);
+    }
+    test_db_sql(&t.db, "RENAME TABLE away TO bpm_flow_repository");
+    cr_assert_eq(change(&t, "i-239"), BF_OK);
+    cr_assert_eq(flush(&t), BF_OK, "%s", t.err.text);
+    cr_assert_eq(instances(&t), 121);
+    deferred_end(&t);
+}
+
+Test(store_deferred, preload__checks_all_ids_first)
+{
+    const char *list[] = {"good", ""};
+    deferred_t t;
+    deferred_begin(&t);
+    cr_assert_eq(bf_mysql_repository_preload(t.repo, list, 2, &t.err), BF_E_INVALID);
+    bf_err_clear(&t.err);
+    cr_assert_eq(bf_mysql_repository_preload(t.repo, list, 0, &t.err), BF_OK);
+    test_db_sql(&t.db, "RENAME TABLE bpm_flow_repository TO away");
+    cr_assert_neq(bf_mysql_repository_preload(t.repo, list, 1, &t.err), BF_OK);
+    test_db_sql(&t.db, "RENAME TABLE away TO bpm_flow_repository");
+    (void)open_instance(&t, "good");
+    deferred_end(&t);
+}
+
+Test(store_deferred, record__forgets_rows_of_a_number_that_comes_again)
+{
+    deferred_t t;
+    deferred_begin(&t);
+    cr_assert_eq(change(&t, "a"), BF_OK);
+    /* recorded, then undone, twice; the number is taken again by another step */
+    for (int i = 0; i < 2; i++) {
+        const bf_history_t undone = {
+            .instance_id = "a", .graph_id = "g", .task_id = "undone", .seq = 2 + i};
+        cr_assert_eq(bf_mysql_repository_record(t.repo, &undone, NULL), BF_OK);
+    }
+    cr_assert_eq(change(&t, "b"), BF_OK);
+    cr_assert_eq(change(&t, "a"), BF_OK);
+    cr_assert_eq(flush(&t), BF_OK, "%s", t.err.text);
+    cr_assert_eq(history(&t), 3);
+    cr_assert_eq(test_db_int(&t.db, "SELECT COUNT(*) FROM bpm_flow_task WHERE "
+                                    "task_id = 'undone'"),
+                 0);
+    deferred_end(&t);
+}
+
 Test(store_deferred, open__keeps_changes_when_the_cache_is_full)
 {
     deferred_t t;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "bpmflow/migrate.h"
@@ -45,6 +47,56 @@ size_t bench_resident_bytes(void)
     }
     (void)fclose(file);
     return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* --- processor time --- */
+
+static double cpu_of(int64_t pid)
+{
+    char path[64];
+    char line[1024];
+    unsigned long user = 0;
+    unsigned long system = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return 0;
+    }
+    const char *at = fgets(line, sizeof(line), file) != NULL ? strrchr(line, ')') : NULL;
+    (void)fclose(file);
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel writes it */
+    if (at == NULL || sscanf(at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                             &user, &system) != 2) {
+        return 0;
+    }
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+bench_cpu_t bench_cpu(const bench_db_t *db)
+{
+    bench_cpu_t cpu = {.client = cpu_of((int64_t)getpid())};
+    cpu.server = db->server_pid > 0 ? cpu_of(db->server_pid) : 0;
+    return cpu;
+}
+
+/* The process behind the socket. */
+static int64_t find_server(const bf_db_options_t *options)
+{
+    struct ucred peer = {0};
+    socklen_t len = sizeof(peer);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (options->socket == NULL || strlen(options->socket) >= sizeof(address.sun_path)) {
+        return 0;
+    }
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", options->socket);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    bool known = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 &&
+                 getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0;
+    (void)close(fd);
+    return known ? (int64_t)peer.pid : 0;
 }
 
 /* --- database --- */
@@ -98,6 +150,7 @@ void bench_db_make(bench_db_t *ret)
         .user = setting("BF_MARIADB_USER"),
         .password = setting("BF_MARIADB_PASSWORD"),
     };
+    ret->server_pid = find_server(&ret->options);
     (void)snprintf(ret->name, sizeof(ret->name), "bf_bench_%d", (int)getpid());
     (void)snprintf(sql, sizeof(sql), "CREATE DATABASE %s", ret->name);
     bf_db_t *db = connect_to(&ret->options);

@@ -14,6 +14,7 @@
 typedef struct bench_db {
     char name[64];
     bf_db_options_t options; /* of that database */
+    int64_t server_pid;      /* 0 = not on this machine */
 } bench_db_t;
 
 /** An empty database with the tables, on BF_MARIADB_HOST; without one the program ends
@@ -38,6 +39,14 @@ void *bench_calloc(size_t count, size_t size);
 
 /** One JSON line: {"bench","metric","value","unit"}. */
 void bench_print(const char *bench, const char *metric, double value, const char *unit);
+
+/* Time on a processor, seconds: what a busy machine does not falsify. */
+typedef struct bench_cpu {
+    double client;
+    double server; /* of the database, where it runs on this machine; else 0 */
+} bench_cpu_t;
+
+bench_cpu_t bench_cpu(const bench_db_t *db);
 
 /** Physical memory of this process, bytes. */
 size_t bench_resident_bytes(void);
