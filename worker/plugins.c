@@ -102,8 +102,7 @@ static bf_status_t check_controller(const bf_worker_t *worker, bf_err_t *err)
     return bf_err_set(err, BF_E_INVALID,
                       "graphs.controller = \"%s\": there are actor, block, not-block and "
                       "the controllers of the libraries in components%s%s%s",
-                      wanted, near ? "; did you mean '" : "", near ? near : "",
-                      near ? "'?" : "");
+                      wanted, BF_DID_YOU_MEAN(near));
 }
 
 bool bf_plugins_start(bf_worker_t *worker)

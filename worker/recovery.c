@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/clock.h"
 #include "worker/shard_int.h"
 
@@ -58,13 +59,12 @@ static chunk_t *chunk_new(const recovery_t *recovery)
 static bf_message_t *chunk_slot(chunk_t *chunk)
 {
     if (chunk->count == chunk->cap) {
-        size_t cap = chunk->cap ? chunk->cap * 2 : 64;
-        bf_message_t *grown = realloc(chunk->messages, cap * sizeof(*grown));
+        bf_message_t *grown =
+            bf_array_grow(chunk->messages, &chunk->cap, sizeof(*grown), 64);
         if (!grown) {
             return NULL;
         }
         chunk->messages = grown;
-        chunk->cap = cap;
     }
     return &chunk->messages[chunk->count];
 }

@@ -312,8 +312,7 @@ static bf_status_t set_choice(int64_t *field, const bf_setting_t *setting,
     }
     const char *near = bf_suggest_nearest(value, strlen(value), setting->choices, count);
     bf_err_set(err, BF_E_INVALID, "%s = \"%s\": it must be one of: %s%s%s%s",
-               setting->name, value, bf_str_peek(&list), near ? "; did you mean '" : "",
-               near ? near : "", near ? "'?" : "");
+               setting->name, value, bf_str_peek(&list), BF_DID_YOU_MEAN(near));
     bf_str_fini(&list);
     return BF_E_INVALID;
 }

@@ -209,7 +209,7 @@ static void read_group(reader_t *reader, const config_setting_t *group)
     }
     const char *near = bf_suggest_nearest(name, strlen(name), names, count);
     (void)snprintf(text, sizeof(text), "there is no group '%s'%s%s%s", name,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                   BF_DID_YOU_MEAN(near));
     problem(reader, line, text);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/clock.h"
 #include "worker/shard_int.h"
 
@@ -80,15 +81,14 @@ void bf_outage_over(bf_shard_t *shard, bf_outage_t *outage)
 static void carry(bf_shard_t *shard, bf_record_t *record)
 {
     if (shard->carry_count == shard->carry_cap) {
-        size_t cap = shard->carry_cap ? shard->carry_cap * 2 : 64;
-        bf_record_t *grown = realloc(shard->carry, cap * sizeof(*grown));
+        bf_record_t *grown =
+            bf_array_grow(shard->carry, &shard->carry_cap, sizeof(*grown), 64);
         if (!grown) {
             bf_consumer_release(record);
             bf_shard_end(shard, BF_SESSION_RESTART, "out of memory for a record");
             return;
         }
         shard->carry = grown;
-        shard->carry_cap = cap;
     }
     shard->carry[shard->carry_count++] = *record;
 }

@@ -22,4 +22,9 @@ size_t bf_suggest_distance(const char *a, size_t a_len, const char *b, size_t b_
 const char *bf_suggest_nearest(const char *text, size_t len, const char *const *names,
                                size_t count);
 
+/** Three arguments for "%s%s%s" at the end of a sentence that says what was not found: ";
+ * did you mean 'NEAR'?", or nothing where near is NULL. */
+#define BF_DID_YOU_MEAN(near)                                                            \
+    (near) ? "; did you mean '" : "", (near) ? (near) : "", (near) ? "'?" : ""
+
 #endif /* BF_SUGGEST_H */

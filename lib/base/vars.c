@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/assert.h"
 #include "bpmflow/map.h"
 
@@ -157,13 +158,12 @@ static bf_status_t reserve_journal(bf_vars_t *vars)
     if (!vars->in_transaction || vars->journal_used < vars->journal_room) {
         return BF_OK;
     }
-    size_t room = vars->journal_room ? vars->journal_room * 2 : 16;
-    change_t *journal = realloc(vars->journal, room * sizeof(*journal));
+    change_t *journal =
+        bf_array_grow(vars->journal, &vars->journal_room, sizeof(*journal), 16);
     if (!journal) {
         return BF_E_NOMEM;
     }
     vars->journal = journal;
-    vars->journal_room = room;
     return BF_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/map.h"
 #include "walk_int.h"
 
@@ -216,13 +217,12 @@ bf_status_t bf_engine_add_interceptor(bf_engine_t *engine,
                                       const bf_interceptor_t *interceptor)
 {
     if (engine->hooks.count == engine->interceptor_room) {
-        size_t room = engine->interceptor_room ? engine->interceptor_room * 2 : 4;
-        bf_interceptor_t *all = realloc(engine->interceptors, room * sizeof(*all));
+        bf_interceptor_t *all = bf_array_grow(engine->interceptors,
+                                              &engine->interceptor_room, sizeof(*all), 4);
         if (!all) {
             return BF_E_NOMEM;
         }
         engine->interceptors = all;
-        engine->interceptor_room = room;
     }
     bf_hooks_insert(engine->interceptors, engine->hooks.count, interceptor);
     engine->hooks.all = engine->interceptors;

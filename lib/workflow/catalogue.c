@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "bpmflow/catalogue.h"
+#include "bpmflow/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,13 +65,12 @@ static bf_status_t entries_add(entries_t *entries, const char *path, bf_graph_t 
                                bool seen)
 {
     if (entries->used == entries->room) {
-        size_t room = entries->room ? entries->room * 2 : 16;
-        entry_t *items = realloc(entries->items, room * sizeof(*items));
+        entry_t *items =
+            bf_array_grow(entries->items, &entries->room, sizeof(*items), 16);
         if (!items) {
             return BF_E_NOMEM;
         }
         entries->items = items;
-        entries->room = room;
     }
     char *copy = path ? strdup(path) : NULL;
     if (path && !copy) {
@@ -106,13 +106,11 @@ static void names_fini(names_t *names)
 static bf_status_t names_add(names_t *names, const char *name)
 {
     if (names->used == names->room) {
-        size_t room = names->room ? names->room * 2 : 8;
-        char **items = realloc(names->items, room * sizeof(*items));
+        char **items = bf_array_grow(names->items, &names->room, sizeof(*items), 8);
         if (!items) {
             return BF_E_NOMEM;
         }
         names->items = items;
-        names->room = room;
     }
     char *copy = strdup(name);
     if (!copy) {

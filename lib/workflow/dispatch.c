@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/num.h"
 #include "bpmflow/suggest.h"
 #include "lib/workflow/executor_int.h"
@@ -44,7 +45,7 @@ static bf_status_t check_topic(const bf_executor_t *executor, const char *topic,
     return bf_err_set(
         err, BF_E_COMPONENT,
         "topic '%s' is none of those that jobs may go to (jobs.topics)%s%s%s", topic,
-        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        BF_DID_YOU_MEAN(near));
 }
 
 bf_status_t bf_dispatch_add(bf_executor_t *executor, bf_arena_t *arena,
@@ -55,17 +56,12 @@ bf_status_t bf_dispatch_add(bf_executor_t *executor, bf_arena_t *arena,
         return rc;
     }
     if (executor->dispatched_count == executor->dispatched_room) {
-        size_t room = executor->dispatched_room ? executor->dispatched_room * 2 : 4;
-        bf_task_t *grown = bf_arena_calloc(arena, room, sizeof(*grown));
+        bf_task_t *grown = bf_array_grow_in(
+            arena, executor->dispatched, &executor->dispatched_room, sizeof(*grown), 4);
         if (!grown) {
             return bf_err_nomem(err, "jobs");
         }
-        if (executor->dispatched_count) {
-            memcpy(grown, executor->dispatched,
-                   executor->dispatched_count * sizeof(*grown));
-        }
         executor->dispatched = grown;
-        executor->dispatched_room = room;
     }
     executor->dispatched[executor->dispatched_count++] = *task;
     return BF_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/id.h"
 #include "lib/workflow/plugin_int.h"
 
@@ -109,14 +110,13 @@ static bf_plugin_t *add(bf_registrar_t *registrar, bf_plugin_kind_t kind,
         return NULL;
     }
     if (plugins->count == plugins->room) {
-        size_t room = plugins->room ? plugins->room * 2 : 8;
-        bf_plugin_t *items = realloc(plugins->items, room * sizeof(*items));
+        bf_plugin_t *items =
+            bf_array_grow(plugins->items, &plugins->room, sizeof(*items), 8);
         if (!items) {
             bf_err_nomem(&registrar->err, name);
             return NULL;
         }
         plugins->items = items;
-        plugins->room = room;
     }
     const char *copy = bf_arena_strdup(&plugins->arena, name);
     if (!copy) {

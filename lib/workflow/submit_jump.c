@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "lib/workflow/executor_int.h"
 
 static bf_status_t refuse_target(bf_step_t *step, const char *why, bf_err_t *err)
@@ -62,18 +63,13 @@ static void look_at(ahead_t *a, const bf_node_t *node)
     }
     seen[node->index] = true;
     if (a->height == a->room) {
-        size_t room = a->room ? a->room * 2 : 64;
         const bf_node_t **work =
-            bf_arena_alloc(a->step->scope->arena, room * sizeof(*work));
+            bf_array_grow_in(a->step->scope->arena, a->work, &a->room, sizeof(*work), 64);
         if (!work) {
             a->failed = true;
             return;
         }
-        if (a->height) {
-            memcpy(work, a->work, a->height * sizeof(*work));
-        }
         a->work = work;
-        a->room = room;
     }
     a->work[a->height++] = node;
 }

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/assert.h"
 #include "lib/workflow/executor_int.h"
 
@@ -84,16 +85,12 @@ static bf_status_t add_found(const bf_meeting_t *v, bf_task_state_t state, bf_er
 {
     bf_flow_t *flow = v->flow;
     if (flow->found_count == flow->found_room) {
-        size_t room = flow->found_room ? flow->found_room * 2 : 8;
-        bf_found_t *found = bf_arena_alloc(flow->scope->arena, room * sizeof(*found));
+        bf_found_t *found = bf_array_grow_in(flow->scope->arena, flow->found,
+                                             &flow->found_room, sizeof(*found), 8);
         if (!found) {
             return bf_err_nomem(err, "tasks");
         }
-        if (flow->found_count) {
-            memcpy(found, flow->found, flow->found_count * sizeof(*found));
-        }
         flow->found = found;
-        flow->found_room = room;
     }
     uint32_t visit = v->ex ? bf_exchanger_log_visit(v->ex) : BF_LOG_NONE;
     flow->found[flow->found_count++] = (bf_found_t){{v->node, state, v->round}, visit};

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "worker/cli/cli.h"
 
 bf_status_t bf_cli_read_file(bf_arena_t *arena, const char *path, size_t max_bytes,
@@ -46,7 +47,7 @@ typedef struct object {
     bf_arena_t *arena;
     bf_member_t *members;
     uint32_t count;
-    uint32_t cap;
+    size_t cap;
 } object_t;
 
 static bf_status_t put(object_t *object, const char *name, uint32_t len, bf_value_t value,
@@ -60,14 +61,11 @@ static bf_status_t put(object_t *object, const char *name, uint32_t len, bf_valu
         }
     }
     if (object->count == object->cap) {
-        uint32_t cap = object->cap ? object->cap * 2 : 16;
-        bf_member_t *members = bf_arena_calloc(object->arena, cap, sizeof *members);
+        bf_member_t *members = bf_array_grow_in(object->arena, object->members,
+                                                &object->cap, sizeof *members, 16);
         if (!members)
             return bf_err_nomem(err, "members");
-        if (object->count)
-            memcpy(members, object->members, object->count * sizeof *members);
         object->members = members;
-        object->cap = cap;
     }
     object->members[object->count++] = (bf_member_t){name, len, value};
     return BF_OK;

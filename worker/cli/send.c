@@ -7,6 +7,7 @@
 
 #include "bpmflow/id.h"
 #include "bpmflow/num.h"
+#include "bpmflow/suggest.h"
 #include "bpmflow/task.h"
 #include "worker/cli/commands.h"
 #include "worker/cli/connect.h"
@@ -333,7 +334,7 @@ static bf_status_t put_action(const bf_cli_t *cli, bf_str_t *json, bf_err_t *err
     }
     const char *near = bf_cli_nearest(text, action_name, NULL);
     return bf_err_set(err, BF_E_INVALID, "--action '%s' is no action%s%s%s", text,
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                      BF_DID_YOU_MEAN(near));
 }
 
 static bf_status_t build(const bf_cli_t *cli, const char *command_id, bf_str_t *json,

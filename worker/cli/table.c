@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/assert.h"
 
 /* Length of the UTF-8 sequence at text, 0 when it is none; *ret is the code point. */
@@ -115,12 +116,9 @@ void bf_table_fini(bf_table_t *table)
 static void add_cell(bf_table_t *table, char *text)
 {
     if (text && table->cell_count == table->cell_cap) {
-        size_t cap = table->cell_cap ? table->cell_cap * 2 : 64;
-        char **cells = realloc(table->cells, cap * sizeof *cells);
-        if (cells) {
+        char **cells = bf_array_grow(table->cells, &table->cell_cap, sizeof *cells, 64);
+        if (cells)
             table->cells = cells;
-            table->cell_cap = cap;
-        }
     }
     if (!text || table->cell_count == table->cell_cap) {
         free(text);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/clock.h"
 #include "bpmflow/codec.h"
 #include "worker/cli/connect.h"
@@ -87,14 +88,11 @@ static bf_status_t keep_event(details_t *details, const bf_record_t *record,
     if (!detail || seq == 0)
         return BF_OK;
     if (detail->count == detail->cap) {
-        size_t cap = detail->cap ? detail->cap * 2 : 8;
-        event_t *events = bf_arena_calloc(&details->arena, cap, sizeof *events);
+        event_t *events = bf_array_grow_in(&details->arena, detail->events, &detail->cap,
+                                           sizeof *events, 8);
         if (!events)
             return bf_err_nomem(err, "events");
-        if (detail->count)
-            memcpy(events, detail->events, detail->count * sizeof *events);
         detail->events = events;
-        detail->cap = cap;
     }
     event_t *event = &detail->events[detail->count++];
     *event = (event_t){.seq = seq,
@@ -294,14 +292,11 @@ static bf_status_t note_missing(void *arg, const bf_history_t *row, bf_err_t *er
         return BF_OK;
     bf_arena_t *arena = &list->details->arena;
     if (list->count == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 16;
-        missing_t *items = bf_arena_calloc(arena, cap, sizeof *items);
+        missing_t *items =
+            bf_array_grow_in(arena, list->items, &list->cap, sizeof *items, 16);
         if (!items)
             return bf_err_nomem(err, "missing events");
-        if (list->count)
-            memcpy(items, list->items, list->count * sizeof *items);
         list->items = items;
-        list->cap = cap;
     }
     missing_t *item = &list->items[list->count++];
     item->seq = row->seq;
