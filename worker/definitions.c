@@ -6,6 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +120,21 @@ static const char *nearest(const bf_plugins_t *plugins, bf_plugin_kind_t kind,
     return bf_suggest_nearest(name, strlen(name), names, count);
 }
 
+/* A warning that names the place of the node. */
+static void BF_PRINTF(3, 4)
+    warn(const bf_worker_t *worker, const bf_node_t *node, const char *fmt, ...)
+{
+    char text[BF_LOG_VALUE_MAX];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    const bf_log_field_t fields[] = {BF_LOG_STR("file", node->graph->file),
+                                     BF_LOG_INT("line", node->line),
+                                     BF_LOG_STR("node", node->id)};
+    bf_log_write(worker->log, BF_LOG_WARNING, fields, 3, "definition: %s", text);
+}
+
 static void check_code(const bf_worker_t *worker, const bf_node_t *node,
                        const bf_code_ref_t *code)
 {
@@ -126,14 +143,10 @@ static void check_code(const bf_worker_t *worker, const bf_node_t *node,
         return;
     }
     const char *near = nearest(worker->plugins, BF_PLUGIN_COMPONENT, code->name);
-    const bf_log_field_t fields[] = {BF_LOG_STR("file", node->graph->file),
-                                     BF_LOG_INT("line", node->line),
-                                     BF_LOG_STR("node", node->id)};
-    bf_log_write(worker->log, BF_LOG_WARNING, fields, 3,
-                 "definition: there is no component '%s'%s%s%s; commands that come to it "
-                 "are rejected until a library in `components` has it",
-                 code->name, near ? "; did you mean '" : "", near ? near : "",
-                 near ? "'?" : "");
+    warn(worker, node,
+         "there is no component '%s'%s%s%s; commands that come to it are rejected until "
+         "a library in `components` has it",
+         code->name, BF_DID_YOU_MEAN(near));
 }
 
 static void check_topic(const bf_worker_t *worker, const bf_node_t *node)
@@ -150,14 +163,10 @@ static void check_topic(const bf_worker_t *worker, const bf_node_t *node)
     }
     const char *near = bf_suggest_nearest(
         topic, strlen(topic), (const char *const *)topics->items, topics->count);
-    const bf_log_field_t fields[] = {BF_LOG_STR("file", node->graph->file),
-                                     BF_LOG_INT("line", node->line),
-                                     BF_LOG_STR("node", node->id)};
-    bf_log_write(worker->log, BF_LOG_WARNING, fields, 3,
-                 "definition: topic '%s' is not in jobs.topics%s%s%s; commands that come "
-                 "to the node are rejected",
-                 topic, near ? "; did you mean '" : "", near ? near : "",
-                 near ? "'?" : "");
+    warn(worker, node,
+         "topic '%s' is not in jobs.topics%s%s%s; commands that come to the node are "
+         "rejected",
+         topic, BF_DID_YOU_MEAN(near));
 }
 
 static void check_names(void *arg, const bf_graph_t *graph)
@@ -179,8 +188,7 @@ static void check_names(void *arg, const bf_graph_t *graph)
         bf_log_write(worker->log, BF_LOG_WARNING, fields, 1,
                      "definition: there is no driver '%s'%s%s%s; commands of graph '%s' "
                      "are rejected until a library in `components` has it",
-                     graph->driver, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : "", graph->id);
+                     graph->driver, BF_DID_YOU_MEAN(near), graph->id);
     }
 }
 

@@ -18,34 +18,35 @@
 #define KAFKA_CHECK_MS 1000
 #define RESTART_MS     200
 
-void bf_shard_log(bf_shard_t *shard, bf_log_level_t level, const char *fmt, ...)
+static void BF_PRINTF(5, 0)
+    log_fields(const bf_shard_t *shard, bf_log_level_t level,
+               const bf_log_field_t *fields, size_t count, const char *fmt, va_list args)
 {
     char text[BF_LOG_VALUE_MAX];
-    va_list args;
-    if (!bf_log_is_on(shard->worker->log, level)) {
-        return;
+    if (bf_log_is_on(shard->worker->log, level)) {
+        (void)vsnprintf(text, sizeof(text), fmt, args);
+        bf_log_write(shard->worker->log, level, fields, count, "%s", text);
     }
+}
+
+void bf_shard_log(bf_shard_t *shard, bf_log_level_t level, const char *fmt, ...)
+{
+    const bf_log_field_t fields[] = {BF_LOG_INT("shard", shard->index)};
+    va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    log_fields(shard, level, fields, 1, fmt, args);
     va_end(args);
-    bf_log_field_t fields[] = {BF_LOG_INT("shard", shard->index)};
-    bf_log_write(shard->worker->log, level, fields, 1, "%s", text);
 }
 
 void bf_shard_log_part(bf_shard_t *shard, bf_log_level_t level, int32_t partition,
                        const char *fmt, ...)
 {
-    char text[BF_LOG_VALUE_MAX];
+    const bf_log_field_t fields[] = {BF_LOG_INT("shard", shard->index),
+                                     BF_LOG_INT("partition", partition)};
     va_list args;
-    if (!bf_log_is_on(shard->worker->log, level)) {
-        return;
-    }
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
+    log_fields(shard, level, fields, 2, fmt, args);
     va_end(args);
-    bf_log_field_t fields[] = {BF_LOG_INT("shard", shard->index),
-                               BF_LOG_INT("partition", partition)};
-    bf_log_write(shard->worker->log, level, fields, 2, "%s", text);
 }
 
 void bf_shard_end(bf_shard_t *shard, bf_session_end_t end, const char *fmt, ...)

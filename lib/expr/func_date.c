@@ -112,66 +112,25 @@ static bf_status_t fn_date_text(bf_vm_t *vm, const bf_value_t *args, uint32_t ar
     return bf_vm_string(vm, text, strlen(text), ret);
 }
 
-static bf_status_t fn_year(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
-                           bf_value_t *ret)
-{
-    (void)argc;
-    struct tm tm = {0};
-    bf_status_t rc = split(vm, "year", &args[0], &tm);
-    *ret = bf_value_int(tm.tm_year + 1900);
-    return rc;
-}
-
-static bf_status_t fn_month(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
-                            bf_value_t *ret)
-{
-    (void)argc;
-    struct tm tm = {0};
-    bf_status_t rc = split(vm, "month", &args[0], &tm);
-    *ret = bf_value_int(tm.tm_mon + 1);
-    return rc;
-}
-
-static bf_status_t fn_day(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
-                          bf_value_t *ret)
-{
-    (void)argc;
-    struct tm tm = {0};
-    bf_status_t rc = split(vm, "day", &args[0], &tm);
-    *ret = bf_value_int(tm.tm_mday);
-    return rc;
-}
-
-static bf_status_t fn_hour(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
-                           bf_value_t *ret)
-{
-    (void)argc;
-    struct tm tm = {0};
-    bf_status_t rc = split(vm, "hour", &args[0], &tm);
-    *ret = bf_value_int(tm.tm_hour);
-    return rc;
-}
-
-static bf_status_t fn_minute(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
-                             bf_value_t *ret)
-{
-    (void)argc;
-    struct tm tm = {0};
-    bf_status_t rc = split(vm, "minute", &args[0], &tm);
-    *ret = bf_value_int(tm.tm_min);
-    return rc;
-}
-
-/* 1 is Monday, 7 is Sunday. */
-static bf_status_t fn_weekday(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
-                              bf_value_t *ret)
-{
-    (void)argc;
-    struct tm tm = {0};
-    bf_status_t rc = split(vm, "weekday", &args[0], &tm);
-    *ret = bf_value_int(tm.tm_wday ? tm.tm_wday : 7);
-    return rc;
-}
+/* A function that takes a point in time and gives one part of it, from the struct tm that
+ * it falls into. */
+#define PART_OF_TIME(function, name, part)                                               \
+    static bf_status_t function(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,      \
+                                bf_value_t *ret)                                         \
+    {                                                                                    \
+        (void)argc;                                                                      \
+        struct tm tm = {0};                                                              \
+        bf_status_t rc = split(vm, name, &args[0], &tm);                                 \
+        *ret = bf_value_int(part);                                                       \
+        return rc;                                                                       \
+    }
+PART_OF_TIME(fn_year, "year", tm.tm_year + 1900)
+PART_OF_TIME(fn_month, "month", tm.tm_mon + 1)
+PART_OF_TIME(fn_day, "day", tm.tm_mday)
+PART_OF_TIME(fn_hour, "hour", tm.tm_hour)
+PART_OF_TIME(fn_minute, "minute", tm.tm_min)
+PART_OF_TIME(fn_weekday, "weekday", tm.tm_wday ? tm.tm_wday : 7) /* Monday is 1 */
+#undef PART_OF_TIME
 
 /* Midnights between two points: daysBetween("2026-11-30", "2026-12-01") is 1. */
 static bf_status_t fn_days_between(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,

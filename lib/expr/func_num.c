@@ -117,26 +117,29 @@ static bf_status_t fn_avg(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
     return rc;
 }
 
+/* An integer as it is, a double as round_it() makes it whole. */
+static bf_status_t whole(bf_vm_t *vm, const char *what, double (*round_it)(double),
+                         const bf_value_t *number, bf_value_t *ret)
+{
+    *ret = *number;
+    bf_status_t rc = expect_number(vm, what, number);
+    return rc == BF_OK && number->type == BF_VALUE_REAL
+               ? to_integer(vm, what, round_it(number->as.real), ret)
+               : rc;
+}
+
 static bf_status_t fn_floor(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
                             bf_value_t *ret)
 {
     (void)argc;
-    *ret = args[0];
-    bf_status_t rc = expect_number(vm, "floor", &args[0]);
-    return rc == BF_OK && args[0].type == BF_VALUE_REAL
-               ? to_integer(vm, "floor", floor(args[0].as.real), ret)
-               : rc;
+    return whole(vm, "floor", floor, &args[0], ret);
 }
 
 static bf_status_t fn_ceil(bf_vm_t *vm, const bf_value_t *args, uint32_t argc,
                            bf_value_t *ret)
 {
     (void)argc;
-    *ret = args[0];
-    bf_status_t rc = expect_number(vm, "ceil", &args[0]);
-    return rc == BF_OK && args[0].type == BF_VALUE_REAL
-               ? to_integer(vm, "ceil", ceil(args[0].as.real), ret)
-               : rc;
+    return whole(vm, "ceil", ceil, &args[0], ret);
 }
 
 /* round(x): nearest whole number, halves up (Java's Math.round). round(x, digits): a

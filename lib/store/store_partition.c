@@ -102,30 +102,31 @@ static bf_status_t read_row(bf_store_t *store, bf_stmt_id_t id, const char *topi
     return status;
 }
 
-bf_status_t bf_store_read_partition(bf_store_t *store, const char *topic,
-                                    int32_t partition_no, bf_partition_row_t *ret,
-                                    bf_err_t *err)
+/* What others may know of the row. */
+static bf_status_t read_known(bf_store_t *store, bf_stmt_id_t id, const char *topic,
+                              int32_t partition_no, bf_partition_row_t *ret,
+                              bf_err_t *err)
 {
     full_row_t full;
-    bf_status_t status =
-        read_row(store, BF_STMT_READ_PARTITION, topic, partition_no, &full, err);
+    bf_status_t status = read_row(store, id, topic, partition_no, &full, err);
     if (status == BF_OK) {
         *ret = full.row;
     }
     return status;
 }
 
+bf_status_t bf_store_read_partition(bf_store_t *store, const char *topic,
+                                    int32_t partition_no, bf_partition_row_t *ret,
+                                    bf_err_t *err)
+{
+    return read_known(store, BF_STMT_READ_PARTITION, topic, partition_no, ret, err);
+}
+
 bf_status_t bf_store_lock_partition(bf_store_t *store, const char *topic,
                                     int32_t partition_no, bf_partition_row_t *ret,
                                     bf_err_t *err)
 {
-    full_row_t full;
-    bf_status_t status =
-        read_row(store, BF_STMT_LOCK_PARTITION, topic, partition_no, &full, err);
-    if (status == BF_OK) {
-        *ret = full.row;
-    }
-    return status;
+    return read_known(store, BF_STMT_LOCK_PARTITION, topic, partition_no, ret, err);
 }
 
 bf_status_t bf_store_topic_number(bf_store_t *store, const char *topic,

@@ -31,39 +31,32 @@ static void put_stamp(bf_str_t *out, const char *label, int64_t wall_ms, const c
     bf_str_putc(out, '\n');
 }
 
-static void put_states(bf_str_t *out, const bf_instance_t *inst)
+/* The states that are `only`, or all for BF_TASK_UNKNOWN. True when there was one. */
+static bool put_states(bf_str_t *out, const char *label, const bf_instance_t *inst,
+                       bf_task_state_t only)
 {
     size_t cursor = 0;
-    const char *label = "states";
+    bool some = false;
     const char *key;
     bf_task_state_t state;
     while (bf_instance_state_next(inst, &cursor, &key, &state)) {
-        bf_str_printf(out, "%-10s", label);
+        if (only != BF_TASK_UNKNOWN && state != only)
+            continue;
+        bf_str_printf(out, "%-10s", some ? "" : label);
         bf_text_put_safe(out, key, strlen(key));
         bf_str_printf(out, "  %s\n", bf_task_state_name(state));
-        label = "";
+        some = true;
     }
+    return some;
 }
 
 /* Without the definitions: what is stored as waiting. */
 static void put_waiting(bf_str_t *out, const bf_instance_t *inst)
 {
-    size_t cursor = 0;
-    const char *label = "open";
-    const char *key;
-    bf_task_state_t state;
-    while (bf_instance_state_next(inst, &cursor, &key, &state)) {
-        if (state != BF_TASK_WAITING)
-            continue;
-        bf_str_printf(out, "%-10s", label);
-        bf_text_put_safe(out, key, strlen(key));
-        bf_str_puts(out, "  waiting\n");
-        label = "";
-    }
+    bool some = put_states(out, "open", inst, BF_TASK_WAITING);
     bf_str_printf(out,
-                  "%-10sknown to the workers (bpmflow next), or to show with "
-                  "--graphs\n",
-                  *label ? "open" : "");
+                  "%-10sknown to the workers (bpmflow next), or to show with --graphs\n",
+                  some ? "" : "open");
 }
 
 static void put_open(bf_str_t *out, const bf_outcome_t *next)
@@ -126,7 +119,7 @@ static void put_people(bf_str_t *out, bf_instance_t *inst, const bf_instance_row
         put_open(out, next);
     else if (bf_instance_status(inst) == BF_INSTANCE_RUNNING)
         put_waiting(out, inst);
-    put_states(out, inst);
+    (void)put_states(out, "states", inst, BF_TASK_UNKNOWN);
     put_vars(out, inst);
 }
 
