@@ -39,13 +39,7 @@ static void on_assign(void *arg, bf_consumer_t *consumer,
                       const bf_topic_partition_t *partitions, size_t count)
 {
     fixture_t *f = arg;
-    bf_topic_partition_t copy[8];
-    cr_assert_leq(count, 8);
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = partitions[i];
-        copy[i].offset = 0;
-    }
-    cr_assert_eq(bf_consumer_assign(consumer, copy, count, NULL), BF_OK);
+    test_assign(consumer, partitions, count);
     f->assigned = (int)count;
 }
 
@@ -119,35 +113,13 @@ static void fixture_free(fixture_t *f)
     free(f);
 }
 
-static void poll_until_assigned(fixture_t *f)
-{
-    int64_t deadline = bf_clock_mono_ms() + TEST_TIMEOUT_MS;
-    while (!f->assigned) {
-        bf_record_t record;
-        if (bf_consumer_poll(f->consumer, 100, &record, NULL) == BF_OK) {
-            bf_consumer_release(&record);
-        }
-        cr_assert_lt(bf_clock_mono_ms(), deadline, "no assignment");
-    }
-}
-
 static void submit(fixture_t *f, const char *prefix, size_t count, int64_t offset)
 {
-    bf_err_t err = BF_ERR_INIT;
     test_publication_t *own = test_publication("events", prefix, count, NULL);
     if (offset >= 0) {
         test_publication_offset(own, "commands", 0, offset, NULL);
     }
-    cr_assert_eq(
-        bf_publisher_submit(f->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
-        BF_OK, "%s", err.text);
-}
-
-static void drain(fixture_t *f)
-{
-    bf_err_t err = BF_ERR_INIT;
-    cr_assert_eq(bf_publisher_drain(f->publisher, TEST_TIMEOUT_MS, &err), BF_OK, "%s",
-                 err.text);
+    test_submit(f->publisher, own);
 }
 
 static void expect_events(const fixture_t *f, const char *want)
@@ -196,11 +168,11 @@ Test(publisher_idempotent, publishes_in_order_and_commits_the_offsets)
     fixture_t *f = fixture_new();
     start_consumer(f);
     start_publisher(f);
-    poll_until_assigned(f);
+    test_wait_assigned(f->consumer, &f->assigned, 1);
     submit(f, "a", 2, 5);
     submit(f, "b", 0, 6); /* offsets alone are a publication too */
     submit(f, "c", 1, -1);
-    drain(f);
+    test_drain(f->publisher);
     cr_assert_eq(f->published, 3);
     cr_assert_eq(f->troubles, 0, "%s", f->trouble);
     expect_events(f, "a-0 a-1 c-0");
@@ -222,7 +194,7 @@ Test(publisher_idempotent, survives_errors_that_pass)
                                       RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT);
     submit(f, "a", 3, -1);
     submit(f, "b", 2, -1);
-    drain(f);
+    test_drain(f->publisher);
     cr_assert_eq(f->published, 2);
     expect_events(f, "a-0 a-1 a-2 b-0 b-1");
     fixture_free(f);
@@ -236,7 +208,7 @@ Test(publisher_idempotent, repeats_what_was_refused_and_says_why)
                                       RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
     submit(f, "a", 2, -1);
     submit(f, "b", 1, -1);
-    drain(f);
+    test_drain(f->publisher);
     cr_assert_eq(f->published, 2);
     cr_assert_geq(f->troubles, 1);
     cr_assert_not(f->final);
@@ -252,7 +224,7 @@ Test(publisher_idempotent, an_offset_commit_of_a_stale_member_ends_it)
     fixture_t *f = fixture_new();
     start_consumer(f);
     start_publisher(f);
-    poll_until_assigned(f);
+    test_wait_assigned(f->consumer, &f->assigned, 1);
     rd_kafka_mock_push_request_errors(bf_embedded_broker_mock(f->broker),
                                       API_OFFSET_COMMIT, 1,
                                       RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION);
@@ -263,9 +235,10 @@ Test(publisher_idempotent, an_offset_commit_of_a_stale_member_ends_it)
     cr_assert(f->final);
     bf_publisher_discard(f->publisher);
     f->assigned = 0;
-    poll_until_assigned(f); /* librdkafka joins again by itself */
+    test_wait_assigned(f->consumer, &f->assigned,
+                       1); /* librdkafka joins again by itself */
     submit(f, "b", 1, 4);
-    drain(f);
+    test_drain(f->publisher);
     fixture_free(f);
 }
 
@@ -379,7 +352,7 @@ Test(client, call__finds_its_own_reply_among_others)
     fixture_t *f = fixture_new();
     start_consumer(f);
     start_publisher(f);
-    poll_until_assigned(f);
+    test_wait_assigned(f->consumer, &f->assigned, 1);
     bf_client_t *client = NULL;
     bf_client_options_t options = {.brokers = f->brokers,
                                    .command_topic = "commands",

@@ -169,35 +169,6 @@ static int64_t consume(shard_t *shard, const char *prefix, int count)
     return next;
 }
 
-/* Poll until the assignment has that many partitions. */
-static void wait_assigned(shard_t *shard, int partitions)
-{
-    int64_t deadline = bf_clock_mono_ms() + TEST_TIMEOUT_MS;
-    while (shard->assigned != partitions) {
-        bf_record_t record;
-        bf_err_t err = BF_ERR_INIT;
-        if (bf_consumer_poll(shard->consumer, 100, &record, &err) == BF_OK) {
-            bf_consumer_release(&record);
-        }
-        cr_assert_lt(bf_clock_mono_ms(), deadline, "no assignment: %s", err.text);
-    }
-}
-
-static void submit(shard_t *shard, test_publication_t *own)
-{
-    bf_err_t err = BF_ERR_INIT;
-    cr_assert_eq(
-        bf_publisher_submit(shard->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
-        BF_OK, "%s", err.text);
-}
-
-static void drain(shard_t *shard)
-{
-    bf_err_t err = BF_ERR_INIT;
-    cr_assert_eq(bf_publisher_drain(shard->publisher, TEST_TIMEOUT_MS, &err), BF_OK, "%s",
-                 err.text);
-}
-
 static int64_t committed(shard_t *shard)
 {
     bf_err_t err = BF_ERR_INIT;
@@ -231,9 +202,9 @@ Test(bus_kafka, publish__messages_and_offsets_are_one_transaction)
         test_publication_t *own = test_publication(shard->out, prefix, 2, &released);
         test_publication_offset(own, shard->in, 0, i + 1,
                                 bf_consumer_group_metadata(shard->consumer));
-        submit(shard, own);
+        test_submit(shard->publisher, own);
     }
-    drain(shard);
+    test_drain(shard->publisher);
     cr_assert_eq(committed(shard), 3);
     cr_assert_eq(released, 3);
     cr_assert_eq(shard->published, 3);
@@ -248,14 +219,10 @@ static void on_assign_recover(void *arg, bf_consumer_t *consumer,
                               const bf_topic_partition_t *partitions, size_t count)
 {
     shard_t *shard = arg;
-    bf_err_t err = BF_ERR_INIT;
     test_publication_t *own = test_publication(shard->out, "again", 2, NULL);
     test_publication_offset(own, shard->in, 0, 2, bf_consumer_group_metadata(consumer));
-    cr_assert_eq(
-        bf_publisher_submit(shard->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
-        BF_OK, "%s", err.text);
-    cr_assert_eq(bf_publisher_drain(shard->publisher, TEST_TIMEOUT_MS, &err), BF_OK, "%s",
-                 err.text);
+    test_submit(shard->publisher, own);
+    test_drain(shard->publisher);
     on_assign(arg, consumer, partitions, count);
 }
 
@@ -364,8 +331,8 @@ Test(bus_kafka, publish__a_second_worker_with_the_same_name_is_told)
 {
     shard_t *first = shard_new(1);
     start_publisher(first);
-    submit(first, test_publication(first->out, "one", 1, NULL));
-    drain(first);
+    test_submit(first->publisher, test_publication(first->out, "one", 1, NULL));
+    test_drain(first->publisher);
     shard_t *second = shard_new(1);
     free(second->transactional_id);
     second->transactional_id = strdup(first->transactional_id);
@@ -373,7 +340,7 @@ Test(bus_kafka, publish__a_second_worker_with_the_same_name_is_told)
 
     bf_err_t err = BF_ERR_INIT;
     int released = 0;
-    submit(first, test_publication(first->out, "two", 1, &released));
+    test_submit(first->publisher, test_publication(first->out, "two", 1, &released));
     cr_assert_eq(bf_publisher_drain(first->publisher, TEST_TIMEOUT_MS, &err),
                  BF_E_FENCED);
     cr_assert_not_null(strstr(err.text, first->transactional_id), "%s", err.text);
@@ -388,8 +355,8 @@ Test(bus_kafka, publish__a_second_worker_with_the_same_name_is_told)
 
     bf_publisher_discard(first->publisher);
     cr_assert_eq(released, 1, "the one that was queued is released");
-    submit(first, third);
-    drain(first);
+    test_submit(first->publisher, third);
+    test_drain(first->publisher);
     expect_out(first, "one-0 three-0");
     shard_free(second);
     shard_free(first);
@@ -400,7 +367,7 @@ Test(bus_kafka, publish__a_generation_that_is_over_is_refused)
     shard_t *shard = shard_new(2);
     start_publisher(shard);
     start_consumer(shard);
-    wait_assigned(shard, 2);
+    test_wait_assigned(shard->consumer, &shard->assigned, 2);
     bf_group_metadata_t *old = bf_consumer_group_metadata(shard->consumer);
     shard_t *other = shard_new(1);
     free(other->group);
@@ -421,7 +388,7 @@ Test(bus_kafka, publish__a_generation_that_is_over_is_refused)
 
     test_publication_t *own = test_publication(shard->out, "old", 1, NULL);
     test_publication_offset(own, shard->in, 0, 7, old);
-    submit(shard, own);
+    test_submit(shard->publisher, own);
     bf_err_t err = BF_ERR_INIT;
     cr_assert_eq(bf_publisher_drain(shard->publisher, TEST_TIMEOUT_MS, &err), BF_E_FENCED,
                  "%s", err.text);
@@ -432,8 +399,8 @@ Test(bus_kafka, publish__a_generation_that_is_over_is_refused)
     own = test_publication(shard->out, "new", 1, NULL);
     test_publication_offset(own, shard->in, 0, 7,
                             bf_consumer_group_metadata(shard->consumer));
-    submit(shard, own);
-    drain(shard);
+    test_submit(shard->publisher, own);
+    test_drain(shard->publisher);
     expect_out(shard, "new-0");
     cr_assert_eq(committed(shard), 7);
     other->in = in;
@@ -450,8 +417,8 @@ Test(bus_kafka, publish__waits_for_a_topic_that_is_missing_and_loses_nothing)
     start_publisher(shard);
     test_publication_t *own = test_publication(late, "a", 2, NULL);
     own->messages[0].topic = shard->out; /* one that could be published alone */
-    submit(shard, own);
-    submit(shard, test_publication(shard->out, "b", 1, NULL));
+    test_submit(shard->publisher, own);
+    test_submit(shard->publisher, test_publication(shard->out, "b", 1, NULL));
     bf_err_t err = BF_ERR_INIT;
     int64_t deadline = bf_clock_mono_ms() + TEST_TIMEOUT_MS;
     while (!__atomic_load_n(&shard->troubles, __ATOMIC_SEQ_CST)) {
@@ -463,7 +430,7 @@ Test(bus_kafka, publish__waits_for_a_topic_that_is_missing_and_loses_nothing)
     cr_assert_not_null(strstr(err.text, "create"), "%s", err.text);
     expect_out(shard, "");
     test_topic_create(shard->brokers, late, 1);
-    drain(shard);
+    test_drain(shard->publisher);
     expect_out(shard, "a-0 b-0");
     char *all = test_read_all(shard->brokers, late);
     cr_assert_str_eq(all, "a-1");
@@ -662,7 +629,7 @@ Test(bus_kafka, assign__may_come_later_than_the_callback)
                                      .on_revoke = on_revoke,
                                      .arg = shard};
     cr_assert_eq(bf_consumer_new(&options, &shard->consumer, &err), BF_OK);
-    wait_assigned(shard, 1);
+    test_wait_assigned(shard->consumer, &shard->assigned, 1);
     bf_record_t record;
     cr_assert_eq(bf_consumer_poll(shard->consumer, 200, &record, &err), BF_E_TIMEOUT);
     bf_topic_partition_t partition = {shard->in, 0, 0};

@@ -12,22 +12,34 @@
 #include "tests/support/bus.h"
 #include "tests/support/cli_world.h"
 
+static cli_world_t world;
+
+static void begin(void)
+{
+    cli_world_begin(&world);
+}
+
+static void end(void)
+{
+    cli_world_end(&world);
+}
+
+TestSuite(cli_look, .init = begin, .fini = end);
+
 /* --- migrate --- */
 
-Test(cli_look, migrate__makes_the_tables_once)
+Test(cli_migrate, migrate__makes_the_tables_once)
 {
-    cli_world_t world = {0}; /* for its environment only */
-    test_db_begin_empty(&world.db);
+    test_db_t db;
+    test_db_begin_empty(&db);
     char texts[5][200];
-    (void)snprintf(texts[0], sizeof texts[0], "BPMFLOW_DB_HOST=%s",
-                   world.db.options.host);
+    (void)snprintf(texts[0], sizeof texts[0], "BPMFLOW_DB_HOST=%s", db.options.host);
     (void)snprintf(texts[1], sizeof texts[1], "BPMFLOW_DB_PORT=%u",
-                   (unsigned)world.db.options.port);
-    (void)snprintf(texts[2], sizeof texts[2], "BPMFLOW_DB_USER=%s",
-                   world.db.options.user);
+                   (unsigned)db.options.port);
+    (void)snprintf(texts[2], sizeof texts[2], "BPMFLOW_DB_USER=%s", db.options.user);
     (void)snprintf(texts[3], sizeof texts[3], "BPMFLOW_DB_PASSWORD=%s",
-                   world.db.options.password);
-    (void)snprintf(texts[4], sizeof texts[4], "BPMFLOW_DB_NAME=%s", world.db.name);
+                   db.options.password);
+    (void)snprintf(texts[4], sizeof texts[4], "BPMFLOW_DB_NAME=%s", db.name);
     const char *const env[] = {texts[0], texts[1], texts[2], texts[3], texts[4], NULL};
     test_cli_t cli = {.env = env};
     test_cli_run(&cli, "migrate", "--check", NULL);
@@ -46,25 +58,20 @@ Test(cli_look, migrate__makes_the_tables_once)
     test_cli_expect(&cli, 0);
     test_cli_expect_out(&cli, "\"applied\":0");
     test_cli_fini(&cli);
-    test_db_end(&world.db);
+    test_db_end(&db);
 }
 
 Test(cli_look, wrong_password__says_so)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_cli_run(&world.cli, "show", "i-1", "--db-user", "nobody-here", NULL);
     test_cli_expect(&world.cli, 4);
     test_cli_expect_err(&world.cli, "nobody-here");
-    cli_world_end(&world);
 }
 
 /* --- instances --- */
 
 Test(cli_look, show__prints_state_and_variables)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_cli_t *cli = &world.cli;
     test_cli_run(cli, "show", "i-1", NULL);
     test_cli_expect(cli, 0);
@@ -81,13 +88,10 @@ Test(cli_look, show__prints_state_and_variables)
     test_cli_run(cli, "show", "nobody", NULL);
     test_cli_expect(cli, 1);
     test_cli_expect_err(cli, "there is no instance nobody");
-    cli_world_end(&world);
 }
 
 Test(cli_look, history__prints_the_steps)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_cli_t *cli = &world.cli;
     test_db_sql(&world.db, "UPDATE bpm_flow_task SET message = 'tab\\there \xe5\xb0\x8f' "
                            "WHERE flow_ins_id = 'i-1' AND seq = 2");
@@ -103,7 +107,6 @@ Test(cli_look, history__prints_the_steps)
     cr_assert_eq(test_cli_count(cli->out, "\"event_id\":\"i-1/"), 4);
     test_cli_run(cli, "history", "nobody", NULL);
     test_cli_expect(cli, 1);
-    cli_world_end(&world);
 }
 
 /* The graph of the instances in a file; the caller removes it. */
@@ -124,9 +127,7 @@ static void write_graph(char path[64])
 
 Test(cli_look, show__finds_what_may_come_next)
 {
-    cli_world_t world;
     char path[64];
-    cli_world_begin(&world);
     write_graph(path);
     test_db_sql(&world.db, "UPDATE bpm_flow_repository SET status = 0, states = "
                            "'{\"g:a\":1002}' WHERE instant_id = 'i-1'");
@@ -145,13 +146,10 @@ Test(cli_look, show__finds_what_may_come_next)
     test_cli_run(cli, "show", "i-1", "--graphs", path, NULL);
     test_cli_expect(cli, 0);
     test_cli_expect_err(cli, "note: ");
-    cli_world_end(&world);
 }
 
 Test(cli_look, graph_draw__colours_an_instance)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     char path[64];
     write_graph(path);
     test_cli_run(&world.cli, "graph", "draw", path, "--instance", "i-1", NULL);
@@ -161,15 +159,12 @@ Test(cli_look, graph_draw__colours_an_instance)
     test_cli_run(&world.cli, "graph", "draw", path, "--instance", "nobody", NULL);
     test_cli_expect(&world.cli, 4);
     cr_assert_eq(unlink(path), 0);
-    cli_world_end(&world);
 }
 
 /* --- events --- */
 
 Test(cli_look, watch__filters_and_ends)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_cli_t *cli = &world.cli;
     cli_world_publish(&world);
     test_cli_run(cli, "watch", "--from", "beginning", "--until-end", NULL);
@@ -193,26 +188,20 @@ Test(cli_look, watch__filters_and_ends)
     test_cli_expect(cli, 3);
     test_cli_run(cli, "watch", "--action", "forwards", NULL);
     test_cli_expect(cli, 2);
-    cli_world_end(&world);
 }
 
 Test(cli_look, watch__without_the_topic_says_so)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_cli_run(&world.cli, "watch", "--event-topic", "no-such-topic", NULL);
     test_cli_expect(&world.cli, 4);
     test_cli_expect_err(&world.cli, "no-such-topic");
     test_cli_run(&world.cli, "watch", "--brokers", "127.0.0.1:1", NULL);
     test_cli_expect(&world.cli, 3);
     test_cli_expect_err(&world.cli, "127.0.0.1:1");
-    cli_world_end(&world);
 }
 
 Test(cli_look, status__shows_how_far_the_partitions_are)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     cli_world_commit_group(&world, 1);
     bf_message_t command = {.topic = world.commands,
                             .key = "i-1",
@@ -228,17 +217,16 @@ Test(cli_look, status__shows_how_far_the_partitions_are)
     cr_assert_eq(test_cli_count(world.cli.out, "\"owner\":\"worker-1/0\""), 2);
     cr_assert_eq(test_cli_count(world.cli.out, "\"unpublished\":1,"), 2);
     cr_assert_eq(test_cli_count(world.cli.out, "\"end\":1,"), 1);
-    cli_world_end(&world);
 }
 
 /* --- dead letters --- */
 
 /* A record that stood in the command topic becomes a dead letter. */
-static void make_dead(cli_world_t *world, const char *key, const char *value,
-                      bf_code_t code, const char *error)
+static void make_dead(const char *key, const char *value, bf_code_t code,
+                      const char *error)
 {
     bf_header_t header = {"trace", "abc", 3};
-    bf_record_t record = {.topic = world->commands,
+    bf_record_t record = {.topic = world.commands,
                           .partition = 1,
                           .offset = 17,
                           .timestamp_ms = 1700000000000,
@@ -249,23 +237,21 @@ static void make_dead(cli_world_t *world, const char *key, const char *value,
                           .headers = &header,
                           .header_count = 1};
     bf_message_t message;
-    cr_assert_eq(bf_codec_make_dead_letter(&world->arena, world->dead, &record, code,
-                                           error, &message),
+    cr_assert_eq(bf_codec_make_dead_letter(&world.arena, world.dead, &record, code, error,
+                                           &message),
                  BF_OK);
-    cli_world_produce(world, &message);
+    cli_world_produce(&world, &message);
 }
 
 Test(cli_look, dead_letters__are_listed_and_shown)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_cli_t *cli = &world.cli;
     test_cli_run(cli, "dead-letters", "list", NULL);
     test_cli_expect(cli, 0);
     test_cli_expect_out(cli, "0 dead letters");
-    make_dead(&world, "i-1", "{broken\x1b[2J", BF_CODE_MALFORMED, "not JSON: line 1");
-    make_dead(&world, NULL, NULL, BF_CODE_MALFORMED, "no value");
-    make_dead(&world, "i-2", "{}", BF_CODE_LIMIT_EXCEEDED, "too deep");
+    make_dead("i-1", "{broken\x1b[2J", BF_CODE_MALFORMED, "not JSON: line 1");
+    make_dead(NULL, NULL, BF_CODE_MALFORMED, "no value");
+    make_dead("i-2", "{}", BF_CODE_LIMIT_EXCEEDED, "too deep");
     test_cli_run(cli, "dead-letters", "list", NULL);
     test_cli_expect(cli, 0);
     test_cli_expect_out(cli, "3 dead letters");
@@ -289,29 +275,26 @@ Test(cli_look, dead_letters__are_listed_and_shown)
     test_cli_run(cli, "dead-letters", "show", "here", NULL);
     test_cli_expect(cli, 2);
     test_cli_expect_err(cli, "PARTITION:OFFSET");
-    cli_world_end(&world);
 }
 
 /* The records of the command topic as text. */
-static char *commands_of(const cli_world_t *world)
+static char *commands_of(void)
 {
-    return test_read_all(world->brokers, world->commands);
+    return test_read_all(world.brokers, world.commands);
 }
 
 Test(cli_look, replay__sends_what_was_asked_for)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_cli_t *cli = &world.cli;
-    make_dead(&world, "i-1", "first", BF_CODE_MALFORMED, "why");
-    make_dead(&world, "i-1", "second", BF_CODE_LIMIT_EXCEEDED, "why");
-    make_dead(&world, "i-1", "third", BF_CODE_MALFORMED, "why");
+    make_dead("i-1", "first", BF_CODE_MALFORMED, "why");
+    make_dead("i-1", "second", BF_CODE_LIMIT_EXCEEDED, "why");
+    make_dead("i-1", "third", BF_CODE_MALFORMED, "why");
     test_cli_run(cli, "dead-letters", "replay", NULL);
     test_cli_expect(cli, 2);
     test_cli_run(cli, "dead-letters", "replay", "0:1", NULL);
     test_cli_expect(cli, 2);
     test_cli_expect_err(cli, "without a terminal say --yes");
-    char *text = commands_of(&world);
+    char *text = commands_of();
     cr_assert_str_empty(text);
     free(text);
     test_cli_run(cli, "dead-letters", "replay", "0:1", "--yes", NULL);
@@ -321,19 +304,16 @@ Test(cli_look, replay__sends_what_was_asked_for)
                  NULL);
     test_cli_expect(cli, 0);
     test_cli_expect_out(cli, "2 sent, 0 not");
-    text = commands_of(&world);
+    text = commands_of();
     cr_assert_str_eq(text, "second first third");
     free(text);
     test_cli_run(cli, "dead-letters", "replay", "0:7", "--yes", NULL);
     test_cli_expect(cli, 4);
-    cli_world_end(&world);
 }
 
 Test(cli_look, replay__keeps_key_and_headers_and_marks_the_record)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
-    make_dead(&world, "i-1", "value", BF_CODE_MALFORMED, "why");
+    make_dead("i-1", "value", BF_CODE_MALFORMED, "why");
     test_cli_run(&world.cli, "dead-letters", "replay", "--all", "--yes", NULL);
     test_cli_expect(&world.cli, 0);
     bf_reader_t *reader = NULL;
@@ -354,13 +334,10 @@ Test(cli_look, replay__keeps_key_and_headers_and_marks_the_record)
     cr_assert(mark && mark->len == 3 && memcmp(mark->value, "0:0", 3) == 0);
     bf_reader_release(&record);
     bf_reader_close(reader);
-    cli_world_end(&world);
 }
 
 Test(cli_look, replay__of_a_cut_record_takes_the_original)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     size_t len = BF_DEAD_LETTER_MAX_BYTES - 100;
     char *large = malloc(len + 1);
     cr_assert_not_null(large);
@@ -390,9 +367,8 @@ Test(cli_look, replay__of_a_cut_record_takes_the_original)
     test_cli_expect_out(&world.cli, "too large: value is missing here");
     test_cli_run(&world.cli, "dead-letters", "replay", "0:0", "--yes", NULL);
     test_cli_expect(&world.cli, 0);
-    char *text = commands_of(&world);
+    char *text = commands_of();
     cr_assert_eq(strlen(text), 2 * len + 1);
     free(text);
     free(large);
-    cli_world_end(&world);
 }

@@ -10,6 +10,20 @@
 #include "tests/support/bus.h"
 #include "tests/support/cli_world.h"
 
+static cli_world_t world;
+
+static void begin(void)
+{
+    cli_world_begin(&world);
+}
+
+static void end(void)
+{
+    cli_world_end(&world);
+}
+
+TestSuite(cli_verify, .init = begin, .fini = end);
+
 /* Place of the event of a row in world.event. */
 static size_t place(int instance, int seq)
 {
@@ -19,17 +33,17 @@ static size_t place(int instance, int seq)
     return (size_t)(seq - 1) * WORLD_INSTANCES + (size_t)instance;
 }
 
-static void remove_event(cli_world_t *world, size_t at)
+static void remove_event(size_t at)
 {
-    memmove(&world->event[at], &world->event[at + 1],
-            (world->event_count - at - 1) * sizeof world->event[0]);
-    world->event_count--;
+    memmove(&world.event[at], &world.event[at + 1],
+            (world.event_count - at - 1) * sizeof world.event[0]);
+    world.event_count--;
 }
 
-static void expect_findings(const cli_world_t *world, int count)
+static void expect_findings(int count)
 {
-    cr_assert_eq(test_cli_count(world->cli.out, "]\n"), (size_t)count,
-                 "%d findings expected:\n%s%s", count, world->cli.out, world->cli.err);
+    cr_assert_eq(test_cli_count(world.cli.out, "]\n"), (size_t)count,
+                 "%d findings expected:\n%s%s", count, world.cli.out, world.cli.err);
 }
 
 static void replace(bf_arena_t *arena, bf_message_t *message, const char *from,
@@ -50,8 +64,6 @@ static void replace(bf_arena_t *arena, bf_message_t *message, const char *from,
 
 Test(cli_verify, verify__is_clean_where_nothing_is_wrong)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     cli_world_verify(&world, 0);
     test_cli_expect_out(&world.cli,
                         "6 instances, 24 rows, 24 events, 24 commands, 24 replies");
@@ -60,71 +72,56 @@ Test(cli_verify, verify__is_clean_where_nothing_is_wrong)
     test_cli_run(&world.cli, "verify", "--json", NULL);
     test_cli_expect(&world.cli, 0);
     test_cli_expect_out(&world.cli, "\"findings\":0");
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__finds_a_lost_event)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
-    remove_event(&world, place(2, 2));
+    remove_event(place(2, 2));
     cli_world_verify(&world, 1);
     test_cli_expect_out(
         &world.cli, "i-2 seq 2: the row has no event (command c-2-2) [event_missing]\n");
-    expect_findings(&world, 1);
+    expect_findings(1);
     test_cli_run(&world.cli, "verify", "--settle", "100ms", "--json", NULL);
     test_cli_expect(&world.cli, 1);
     test_cli_expect_out(
         &world.cli, "{\"finding\":\"event_missing\",\"instance_id\":\"i-2\",\"seq\":2,");
     test_cli_expect_out(&world.cli, "\"findings\":1,\"by_kind\":{\"event_missing\":1}");
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__finds_lost_events_at_the_end_and_of_a_whole_instance)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
-    remove_event(&world, place(5, 4));
+    remove_event(place(5, 4));
     for (int seq = 4; seq >= 1; seq--)
-        remove_event(&world, place(0, seq));
+        remove_event(place(0, seq));
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-5 seq 4: the row has no event");
     test_cli_expect_out(&world.cli, "i-0 seq 1: the row has no event");
     test_cli_expect_out(&world.cli, "i-0 seq 4: the row has no event");
-    expect_findings(&world, 5);
-    cli_world_end(&world);
+    expect_findings(5);
 }
 
 Test(cli_verify, verify__finds_an_event_published_twice)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     world.event[world.event_count++] = world.event[place(1, 3)];
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-1 seq 3: the event is published twice");
     test_cli_expect_out(&world.cli, "the same content [event_twice]");
-    expect_findings(&world, 1);
-    cli_world_end(&world);
+    expect_findings(1);
 }
 
 Test(cli_verify, verify__finds_events_out_of_order)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     bf_message_t second = world.event[place(3, 2)];
     world.event[place(3, 2)] = world.event[place(3, 3)];
     world.event[place(3, 3)] = second;
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli,
                         "i-3 seq 2: the event stands behind the one of seq 3");
-    expect_findings(&world, 1);
-    cli_world_end(&world);
+    expect_findings(1);
 }
 
 Test(cli_verify, verify__finds_other_content)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     replace(&world.arena, &world.event[place(4, 1)], "\"assignee\":\"ann\"",
             "\"assignee\":\"bob\"");
     test_db_sql(&world.db, "UPDATE bpm_flow_task SET message = 'no' " ROW("i-1", "2"));
@@ -136,14 +133,11 @@ Test(cli_verify, verify__finds_other_content)
     test_cli_expect_out(&world.cli, "differ in message (row \"no\", event \"fine\")");
     test_cli_expect_out(&world.cli,
                         "differ in variables (row {\"day\":4}, event {\"day\":3})");
-    expect_findings(&world, 3);
-    cli_world_end(&world);
+    expect_findings(3);
 }
 
 Test(cli_verify, verify__finds_rows_that_are_gone)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_db_sql(&world.db, "DELETE FROM bpm_flow_task" ROW("i-0", "2"));
     test_db_sql(&world.db, "DELETE FROM bpm_flow_task" ROW("i-1", "4"));
     cli_world_verify(&world, 1);
@@ -153,24 +147,18 @@ Test(cli_verify, verify__finds_rows_that_are_gone)
     test_cli_expect_out(&world.cli,
                         "i-1: the instance counts 4 steps, the history has 3 rows");
     test_cli_expect_out(&world.cli, "i-0 seq 2: command c-0-2");
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__finds_a_gap_in_rows_and_events)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_db_sql(&world.db, "DELETE FROM bpm_flow_task" ROW("i-3", "2"));
-    remove_event(&world, place(3, 2));
+    remove_event(place(3, 2));
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-3 seq 2: there is neither a row nor an event");
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__finds_a_row_too_many)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_db_sql(&world.db, "CREATE TEMPORARY TABLE t AS SELECT * FROM bpm_flow_task" ROW(
                                "i-3", "4"));
     test_db_sql(&world.db, "UPDATE t SET id = 0, seq = 5, command_id = 'c-x'");
@@ -180,14 +168,11 @@ Test(cli_verify, verify__finds_a_row_too_many)
     test_cli_expect_out(&world.cli, "i-3 seq 5: no outcome accounts for the row");
     test_cli_expect_out(&world.cli,
                         "i-3: the instance counts 4 steps, the history has 5 rows");
-    expect_findings(&world, 3);
-    cli_world_end(&world);
+    expect_findings(3);
 }
 
 Test(cli_verify, verify__finds_records_that_are_no_events)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     world.event[world.event_count++] = (bf_message_t){.topic = world.events,
                                                       .key = "i-1",
                                                       .key_len = 3,
@@ -195,16 +180,13 @@ Test(cli_verify, verify__finds_records_that_are_no_events)
                                                       .value_len = 5};
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "of the event topic is no event: key 'i-1'");
-    expect_findings(&world, 1);
-    cli_world_end(&world);
+    expect_findings(1);
 }
 
 Test(cli_verify, verify__finds_events_in_two_partitions)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     bf_message_t moved = world.event[place(2, 4)];
-    remove_event(&world, place(2, 4));
+    remove_event(place(2, 4));
     unsigned home = (bf_murmur2("i-2", 3) & 0x7fffffffu) % WORLD_PARTITIONS;
     cli_world_publish(&world);
     cli_world_produce_to(&world, &moved, home == 0 ? 1 : 0);
@@ -212,28 +194,22 @@ Test(cli_verify, verify__finds_events_in_two_partitions)
     test_cli_run(&world.cli, "verify", "--settle", "200ms", NULL);
     test_cli_expect(&world.cli, 1);
     test_cli_expect_out(&world.cli, "events of instance i-2 stand in partitions");
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__finds_missing_and_surplus_replies)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     world.reply[5] = world.reply[4]; /* one twice, one not at all */
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-5: the reply to command c-5-0");
     test_cli_expect_out(&world.cli, "[reply_missing]");
     test_cli_expect_out(&world.cli, "or one too many: {\"command_id\":\"c-4-0\"");
-    expect_findings(&world, 2);
+    expect_findings(2);
     test_cli_run(&world.cli, "verify", "--no-replies", NULL);
     test_cli_expect(&world.cli, 0);
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__finds_outcomes_that_are_gone_or_changed)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_db_sql(&world.db, "DELETE FROM bpm_flow_command WHERE command_id = 'c-1-2'");
     test_db_sql(&world.db,
                 "UPDATE bpm_flow_command SET reply = REPLACE(reply, 'accepted', "
@@ -249,13 +225,10 @@ Test(cli_verify, verify__finds_outcomes_that_are_gone_or_changed)
                                     "c-3-1");
     test_cli_expect_out(&world.cli,
                         "differ in command_id (row \"c-x\", event \"c-3-1\")");
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__finds_instances_that_do_not_fit)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_db_sql(&world.db, "DELETE FROM bpm_flow_repository WHERE instant_id = 'i-0'");
     test_db_sql(&world.db,
                 "UPDATE bpm_flow_repository SET seq = 3 WHERE instant_id = 'i-1'");
@@ -270,14 +243,11 @@ Test(cli_verify, verify__finds_instances_that_do_not_fit)
     test_cli_expect_out(
         &world.cli, "i-2 seq 4: the instance is running, its last row says completed");
     test_cli_expect_out(&world.cli, "the row of instance i-3 cannot be read");
-    expect_findings(&world, 4);
-    cli_world_end(&world);
+    expect_findings(4);
 }
 
 Test(cli_verify, verify__finds_a_database_that_is_older_than_the_topics)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     test_db_sql(&world.db,
                 "UPDATE bpm_flow_offset SET next_offset = 1 WHERE partition_no = 0");
     cli_world_publish(&world);
@@ -285,16 +255,13 @@ Test(cli_verify, verify__finds_a_database_that_is_older_than_the_topics)
     test_cli_run(&world.cli, "verify", "--settle", "100ms", NULL);
     test_cli_expect(&world.cli, 1);
     test_cli_expect_out(&world.cli, "was the database restored from a backup? [offsets]");
-    cli_world_end(&world);
 }
 
 Test(cli_verify, verify__tells_unpublished_from_lost)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     /* The last command of i-5 is the last one of its partition. */
-    remove_event(&world, place(5, 4));
-    remove_event(&world, place(5, 3));
+    remove_event(place(5, 4));
+    remove_event(place(5, 3));
     world.reply_count--;
     cli_world_publish(&world);
     cli_world_commit_group(&world, 1);
@@ -304,14 +271,11 @@ Test(cli_verify, verify__tells_unpublished_from_lost)
                                     "c-5-3");
     test_cli_expect_out(&world.cli, "i-5 seq 4: applied, but not published yet");
     test_cli_expect_out(&world.cli, "applied, not published yet; a worker does it");
-    expect_findings(&world, 3);
-    cli_world_end(&world);
+    expect_findings(3);
 }
 
 Test(cli_verify, verify__does_not_take_retention_for_loss)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     cli_world_publish(&world);
     cli_world_commit_group(&world, 0);
     test_topic_trim(world.brokers, world.events, 0, 3);
@@ -324,21 +288,17 @@ Test(cli_verify, verify__does_not_take_retention_for_loss)
     test_cli_run(&world.cli, "verify", "--settle", "100ms", NULL);
     test_cli_expect(&world.cli, 1);
     test_cli_expect_out(&world.cli, "differ in message");
-    expect_findings(&world, 1);
-    cli_world_end(&world);
+    expect_findings(1);
 }
 
 Test(cli_verify, verify__counts_beyond_its_limit)
 {
-    cli_world_t world;
-    cli_world_begin(&world);
     world.event_count = 0;
     cli_world_publish(&world);
     cli_world_commit_group(&world, 0);
     test_cli_run(&world.cli, "verify", "--settle", "100ms", "--limit", "5", NULL);
     test_cli_expect(&world.cli, 1);
-    expect_findings(&world, 5);
+    expect_findings(5);
     test_cli_expect_out(&world.cli, "... and 19 more (--limit)");
     test_cli_expect_out(&world.cli, "24 findings (event_missing 24)");
-    cli_world_end(&world);
 }

@@ -114,17 +114,13 @@ static void fixture_free(fixture_t *f)
 
 static void publish(fixture_t *f, trick_t at_commit)
 {
-    bf_err_t err = BF_ERR_INIT;
     test_publication_t *own = test_publication("events", "e", 2, NULL);
     test_publication_offset(
         own, "commands", 0, 1,
         (bf_group_metadata_t *)rd_kafka_consumer_group_metadata_new("group"));
     trick = at_commit;
-    cr_assert_eq(
-        bf_publisher_submit(f->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
-        BF_OK, "%s", err.text);
-    cr_assert_eq(bf_publisher_drain(f->publisher, TEST_TIMEOUT_MS, &err), BF_OK, "%s",
-                 err.text);
+    test_submit(f->publisher, own);
+    test_drain(f->publisher);
 }
 
 Test(publisher_handle, is_used_again_while_everything_goes_well)

@@ -92,9 +92,7 @@ static bf_status_t publish(fixture_t *f, int16_t api, rd_kafka_resp_err_t error,
     test_publication_offset(
         own, "commands", 0, 1,
         (bf_group_metadata_t *)rd_kafka_consumer_group_metadata_new("group"));
-    cr_assert_eq(
-        bf_publisher_submit(f->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
-        BF_OK, "%s", err.text);
+    test_submit(f->publisher, own);
     bf_status_t rc = bf_publisher_drain(f->publisher, TEST_TIMEOUT_MS, &err);
     rd_kafka_mock_clear_request_errors(bf_embedded_broker_mock(f->broker), api);
     return rc;

@@ -78,13 +78,7 @@ static void on_assign(void *arg, bf_consumer_t *consumer,
                       const bf_topic_partition_t *partitions, size_t count)
 {
     fixture_t *f = arg;
-    bf_topic_partition_t copy[4];
-    cr_assert_leq(count, 4);
-    for (size_t i = 0; i < count; i++) {
-        copy[i] = partitions[i];
-        copy[i].offset = 0;
-    }
-    cr_assert_eq(bf_consumer_assign(consumer, copy, count, NULL), BF_OK);
+    test_assign(consumer, partitions, count);
     f->assigned = (int)count;
 }
 
@@ -123,12 +117,7 @@ static fixture_t *fixture_new(int64_t transaction_timeout_ms)
                                       .on_assign = on_assign,
                                       .arg = f};
     cr_assert_eq(bf_consumer_new(&consumer, &f->consumer, &err), BF_OK, "%s", err.text);
-    int64_t deadline = bf_clock_mono_ms() + TEST_TIMEOUT_MS;
-    while (f->assigned != 2) {
-        bf_record_t record;
-        (void)!bf_consumer_poll(f->consumer, 100, &record, NULL);
-        cr_assert_lt(bf_clock_mono_ms(), deadline, "no assignment");
-    }
+    test_wait_assigned(f->consumer, &f->assigned, 2);
     bf_publisher_options_t publisher = {.brokers = f->brokers,
                                         .transactional_id = f->transactional_id,
                                         .group = f->group,
@@ -158,20 +147,10 @@ static void fixture_free(fixture_t *f)
  */
 static void submit(fixture_t *f, const char *prefix, int64_t offset)
 {
-    bf_err_t err = BF_ERR_INIT;
     test_publication_t *own = test_publication(f->out, prefix, 2, NULL);
     test_publication_offset(own, f->in, 0, offset,
                             bf_consumer_group_metadata(f->consumer));
-    cr_assert_eq(
-        bf_publisher_submit(f->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
-        BF_OK, "%s", err.text);
-}
-
-static void drain(fixture_t *f)
-{
-    bf_err_t err = BF_ERR_INIT;
-    cr_assert_eq(bf_publisher_drain(f->publisher, TEST_TIMEOUT_MS, &err), BF_OK, "%s",
-                 err.text);
+    test_submit(f->publisher, own);
 }
 
 static void expect(fixture_t *f, const char *want, int64_t offset)
@@ -190,11 +169,11 @@ Test(publisher_unknown, a_commit_that_went_through_is_not_repeated)
 {
     fixture_t *f = fixture_new(0);
     submit(f, "a", 1);
-    drain(f);
+    test_drain(f->publisher);
     trick = COMMIT_AND_LOSE_THE_ANSWER;
     submit(f, "b", 2);
     submit(f, "c", 3);
-    drain(f);
+    test_drain(f->publisher);
     cr_assert_eq(f->published, 3);
     cr_assert_eq(f->troubles, 1);
     cr_assert_eq(commits, 3, "b was committed once: %d", commits);
@@ -208,7 +187,7 @@ Test(publisher_unknown, a_commit_that_was_lost_is_repeated)
     trick = LOSE_THE_COMMIT;
     submit(f, "a", 1);
     submit(f, "b", 2);
-    drain(f);
+    test_drain(f->publisher);
     cr_assert_eq(f->published, 2);
     cr_assert_eq(f->troubles, 1);
     cr_assert_eq(commits, 3);
@@ -222,7 +201,7 @@ Test(publisher_unknown, a_fence_after_the_time_out_is_no_second_worker)
     trick = COMMIT_AND_BE_FENCED_LATE;
     submit(f, "a", 1);
     submit(f, "b", 2);
-    drain(f);
+    test_drain(f->publisher);
     cr_assert_eq(f->published, 2);
     expect(f, "a-0 a-1 b-0 b-1", 2);
     fixture_free(f);
@@ -235,16 +214,13 @@ Test(publisher_unknown, a_discard_ends_the_open_transaction)
     char *none = test_name("none"); /* cannot be published: it is tried again and again */
     test_publication_t *own = test_publication(none, "x", 1, &released);
     test_publication_offset(own, f->in, 0, 9, bf_consumer_group_metadata(f->consumer));
-    bf_err_t err = BF_ERR_INIT;
-    cr_assert_eq(
-        bf_publisher_submit(f->publisher, &own->publication, TEST_TIMEOUT_MS, &err),
-        BF_OK);
+    test_submit(f->publisher, own);
     submit(f, "y", 10);
     bf_publisher_discard(f->publisher);
     cr_assert_eq(released, 1);
     cr_assert_eq(bf_publisher_pending(f->publisher), 0);
     submit(f, "z", 4);
-    drain(f);
+    test_drain(f->publisher);
     expect(f, "z-0 z-1", 4);
     free(none);
     fixture_free(f);

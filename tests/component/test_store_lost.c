@@ -212,24 +212,39 @@ Test(store_lost, commit__cut_between_its_statements_leaves_nothing)
     end_with_proxy(&rows, proxy);
 }
 
+typedef void (*lose_fn)(test_proxy_t *proxy, const char *text);
+
+/* A commit that is lost, or whose answer is; then a new connection. */
+static void commit_and_lose(rows_t *rows, test_proxy_t *proxy, lose_fn lose,
+                            const bf_batch_write_t *batch)
+{
+    bf_commit_report_t report;
+    lose(proxy, "COMMIT");
+    cr_assert_eq(bf_store_commit(rows->store, batch, &report, NULL), BF_E_STORE_LOST);
+    cr_assert(report.outcome_unknown);
+    cr_assert_eq(bf_store_reconnect(rows->store, &rows->err), BF_OK, "%s",
+                 rows->err.text);
+}
+
+static bool is_committed(rows_t *rows, const bf_batch_write_t *batch)
+{
+    bool committed = false;
+    cr_assert_eq(bf_store_resolve_commit(rows->store, batch, &committed, &rows->err),
+                 BF_OK, "%s", rows->err.text);
+    return committed;
+}
+
 Test(store_lost, resolve_commit__says_committed_when_only_the_reply_was_lost)
 {
     rows_t rows;
-    bf_commit_report_t report;
-    bool committed = false;
     test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *inst = rows_instance("i-1");
     const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
     const bf_batch_write_t batch = {
         .offsets = &move, .offset_count = 1, .instances = &inst, .instance_count = 1};
-    test_proxy_lose_answer(proxy, "COMMIT");
-    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
-    cr_assert(report.outcome_unknown);
+    commit_and_lose(&rows, proxy, test_proxy_lose_answer, &batch);
     cr_assert(bf_instance_is_dirty(inst));
-    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
-    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, &rows.err),
-                 BF_OK, "%s", rows.err.text);
-    cr_assert(committed);
+    cr_assert(is_committed(&rows, &batch));
     cr_assert_not(bf_instance_is_dirty(inst));
     rows_change(inst);
     rows.offset = 101;
@@ -242,19 +257,13 @@ Test(store_lost, resolve_commit__says_not_committed_when_the_request_was_lost)
 {
     rows_t rows;
     bf_commit_report_t report;
-    bool committed = true;
     test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *inst = rows_instance("i-1");
     const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
     const bf_batch_write_t batch = {
         .offsets = &move, .offset_count = 1, .instances = &inst, .instance_count = 1};
-    test_proxy_lose_request(proxy, "COMMIT");
-    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
-    cr_assert(report.outcome_unknown);
-    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
-    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, &rows.err),
-                 BF_OK, "%s", rows.err.text);
-    cr_assert_not(committed);
+    commit_and_lose(&rows, proxy, test_proxy_lose_request, &batch);
+    cr_assert_not(is_committed(&rows, &batch));
     cr_assert(bf_instance_is_dirty(inst));
     cr_assert_eq(bf_store_commit(rows.store, &batch, &report, &rows.err), BF_OK, "%s",
                  rows.err.text);
@@ -265,14 +274,11 @@ Test(store_lost, resolve_commit__says_not_committed_when_the_request_was_lost)
 Test(store_lost, resolve_commit__is_fenced_when_somebody_else_has_claimed)
 {
     rows_t rows;
-    bf_commit_report_t report;
     bool committed = true;
     test_proxy_t *proxy = begin_with_proxy(&rows);
     const bf_offset_advance_t move = {ROWS_TOPIC, 0, rows.epoch, 100, 101};
     const bf_batch_write_t batch = {.offsets = &move, .offset_count = 1};
-    test_proxy_lose_answer(proxy, "COMMIT");
-    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
-    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
+    commit_and_lose(&rows, proxy, test_proxy_lose_answer, &batch);
     bf_store_t *other = test_db_open_store(&rows.db);
     (void)rows_claim(other, 0, "other/0");
     cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL),
@@ -287,25 +293,18 @@ Test(store_lost, resolve_commit__without_offsets_asks_the_rows)
 {
     rows_t rows;
     bf_commit_report_t report;
-    bool committed = false;
     test_proxy_t *proxy = begin_with_proxy(&rows);
     bf_instance_t *list[2] = {rows_instance("i-1"), bf_instance_new("i-2")};
     bf_instance_begin(list[1]); /* a change that names no time */
     cr_assert_eq(bf_instance_state_put(list[1], "g:a", BF_TASK_WAITING), BF_OK);
     bf_instance_commit(list[1]);
     const bf_batch_write_t batch = {.instances = list, .instance_count = 2};
-    test_proxy_lose_answer(proxy, "COMMIT");
-    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
-    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
-    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL), BF_OK);
-    cr_assert(committed);
+    commit_and_lose(&rows, proxy, test_proxy_lose_answer, &batch);
+    cr_assert(is_committed(&rows, &batch));
     rows_change(list[0]);
     rows_change(list[1]);
-    test_proxy_lose_request(proxy, "COMMIT");
-    cr_assert_eq(bf_store_commit(rows.store, &batch, &report, NULL), BF_E_STORE_LOST);
-    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
-    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL), BF_OK);
-    cr_assert_not(committed);
+    commit_and_lose(&rows, proxy, test_proxy_lose_request, &batch);
+    cr_assert_not(is_committed(&rows, &batch));
     cr_assert_eq(bf_store_commit(rows.store, &batch, &report, &rows.err), BF_OK, "%s",
                  rows.err.text);
     bf_instance_free(list[0]);

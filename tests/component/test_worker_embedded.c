@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "bpmflow/clock.h"
-#include "tests/support/proxy.h"
 #include "tests/support/worker_process.h"
 
 static test_worker_t worker;
@@ -137,9 +136,7 @@ Test(worker, stop__sigterm_ends_in_order)
 
 Test(worker, stop__a_second_signal_ends_at_once)
 {
-    test_proxy_t *proxy =
-        test_proxy_start(worker.db.options.host, (uint16_t)worker.db.options.port);
-    test_worker_set(&worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    test_proxy_t *proxy = test_worker_proxy(&worker);
     test_worker_start(&worker);
     test_proxy_stall(proxy); /* giving the partitions up waits for the database */
     cr_assert_eq(kill(worker.pid, SIGTERM), 0);
@@ -287,9 +284,7 @@ Test(worker, poison__is_found_and_rejected_alone)
 
 Test(worker, database__away_is_waited_for_and_nothing_is_lost)
 {
-    test_proxy_t *proxy =
-        test_proxy_start(worker.db.options.host, (uint16_t)worker.db.options.port);
-    test_worker_set(&worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    test_proxy_t *proxy = test_worker_proxy(&worker);
     test_worker_start(&worker);
     test_assert_code(start("i-1", "c-1"), "ok");
     test_proxy_cut(proxy);
@@ -310,9 +305,7 @@ Test(worker, database__away_is_waited_for_and_nothing_is_lost)
 
 Test(worker, database__away_at_the_start_is_waited_for)
 {
-    test_proxy_t *proxy =
-        test_proxy_start(worker.db.options.host, (uint16_t)worker.db.options.port);
-    test_worker_set(&worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    test_proxy_t *proxy = test_worker_proxy(&worker);
     test_proxy_cut(proxy);
     test_worker_spawn(&worker);
     test_worker_wait_log(&worker, "the database: ", 1);
@@ -325,9 +318,7 @@ Test(worker, database__away_at_the_start_is_waited_for)
 
 Test(worker, database__a_commit_without_answer_is_not_applied_twice)
 {
-    test_proxy_t *proxy =
-        test_proxy_start(worker.db.options.host, (uint16_t)worker.db.options.port);
-    test_worker_set(&worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    test_proxy_t *proxy = test_worker_proxy(&worker);
     test_worker_start(&worker);
     test_assert_code(start("i-1", "c-1"), "ok");
     test_proxy_lose_answer(proxy, "COMMIT");

@@ -14,7 +14,6 @@
 
 #include "bpmflow/clock.h"
 #include "tests/support/bus.h"
-#include "tests/support/proxy.h"
 #include "tests/support/worker_process.h"
 
 static test_worker_t worker;
@@ -248,10 +247,8 @@ Test(worker_kafka, zombie__is_fenced_and_does_no_harm)
 static void loses_the_partition_while_waiting(bool dead)
 {
     test_worker_t second;
-    test_proxy_t *proxy =
-        test_proxy_start(worker.db.options.host, (uint16_t)worker.db.options.port);
-    test_worker_begin_beside(&second, &worker, "second");
-    test_worker_set(&worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    test_worker_begin_beside(&second, &worker, "second"); /* without the proxy */
+    test_proxy_t *proxy = test_worker_proxy(&worker);
     test_worker_start(&worker);
     test_assert_code(start_instance(&worker, 0), "ok");
     test_proxy_cut(proxy);

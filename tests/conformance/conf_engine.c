@@ -254,16 +254,10 @@ static void run_all(engine_case_t *e, const bf_value_t *scenario)
 static void refused(engine_case_t *e, const bf_value_t *scenario)
 {
     conf_case_t *c = e->c;
-    conf_map_t came;
     conf_map_t expect;
     conf_map_t different;
-    conf_map_init(c->conf, &came);
-    conf_map_init(c->conf, &expect);
     conf_map_init(c->conf, &different);
-    bf_value_t text = conf_string(c->conf, e->flow.load_error);
-    conf_map_put(&expect, "load_error", &text);
-    conf_map_put(&came, "expect", conf_map_value(&expect));
-    conf_came(c, conf_map_value(&came));
+    conf_flow_refused(&e->flow, &expect);
     const bf_value_t *decided = conf_expect(c, scenario);
     const bf_value_t *rule =
         conf_rule(c->conf, "graph-rules.json", "error", e->flow.load_error);

@@ -341,6 +341,17 @@ void conf_flow_close(conf_flow_t *flow)
     bf_engine_free(flow->engine);
 }
 
+void conf_flow_refused(const conf_flow_t *flow, conf_map_t *ret_expect)
+{
+    conf_map_t came;
+    conf_map_init(flow->conf, &came);
+    conf_map_init(flow->conf, ret_expect);
+    bf_value_t text = conf_string(flow->conf, flow->load_error);
+    conf_map_put(ret_expect, "load_error", &text);
+    conf_map_put(&came, "expect", conf_map_value(ret_expect));
+    conf_came(flow->c, conf_map_value(&came));
+}
+
 void conf_flow_forget(conf_flow_t *flow)
 {
     conf_list_t *const lists[] = {&flow->visited,  &flow->visited_graphs,

@@ -48,6 +48,10 @@ void conf_flow_close(conf_flow_t *flow);
 /** Load a graph in the layout form; false and flow->load_error when it is refused. */
 bool conf_flow_load(conf_flow_t *flow, const bf_value_t *layout);
 
+/** A graph was refused: {"expect": {"load_error": why}} is what came. @param ret_expect
+ * the inner map, to be compared */
+void conf_flow_refused(const conf_flow_t *flow, conf_map_t *ret_expect);
+
 /** Forget what was seen. */
 void conf_flow_forget(conf_flow_t *flow);
 

@@ -452,16 +452,10 @@ static void run_steps(workflow_case_t *w, const bf_value_t *scenario)
 static void refused(workflow_case_t *w)
 {
     conf_case_t *c = w->c;
-    conf_map_t came;
     conf_map_t expect;
     conf_map_t different;
-    conf_map_init(c->conf, &came);
-    conf_map_init(c->conf, &expect);
     conf_map_init(c->conf, &different);
-    bf_value_t text = conf_string(c->conf, w->flow.load_error);
-    conf_map_put(&expect, "load_error", &text);
-    conf_map_put(&came, "expect", conf_map_value(&expect));
-    conf_came(c, conf_map_value(&came));
+    conf_flow_refused(&w->flow, &expect);
     const bf_value_t *rule =
         conf_rule(c->conf, "graph-rules.json", "error", w->flow.load_error);
     const bf_value_t *wanted = conf_expect(c, w->scenario);

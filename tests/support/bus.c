@@ -46,14 +46,32 @@ static rd_kafka_t *make_handle(rd_kafka_type_t type, const char *brokers)
     return rk;
 }
 
-/* Wait for the answer of an admin call and give back its event. */
-static rd_kafka_event_t *wait_admin(rd_kafka_queue_t *queue, const char *what)
+/* For one admin call. */
+typedef struct admin {
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *queue; /* of its answer */
+} admin_t;
+
+static admin_t admin_begin(const char *brokers)
 {
-    rd_kafka_event_t *event = rd_kafka_queue_poll(queue, ADMIN_TIMEOUT_MS);
+    admin_t admin = {.rk = make_handle(RD_KAFKA_PRODUCER, brokers)};
+    admin.queue = rd_kafka_queue_new(admin.rk);
+    return admin;
+}
+
+static rd_kafka_event_t *admin_wait(const admin_t *admin, const char *what)
+{
+    rd_kafka_event_t *event = rd_kafka_queue_poll(admin->queue, ADMIN_TIMEOUT_MS);
     cr_assert_not_null(event, "%s: no answer", what);
     cr_assert_eq(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR_NO_ERROR, "%s: %s", what,
                  rd_kafka_event_error_string(event));
     return event;
+}
+
+static void admin_end(admin_t *admin)
+{
+    rd_kafka_queue_destroy(admin->queue);
+    rd_kafka_destroy(admin->rk);
 }
 
 static bool has_leaders(const struct rd_kafka_metadata *metadata, int partitions)
@@ -95,13 +113,12 @@ static void wait_topic(rd_kafka_t *rk, const char *topic, int partitions)
 void test_topic_create(const char *brokers, const char *topic, int partitions)
 {
     char why[256] = "";
-    rd_kafka_t *rk = make_handle(RD_KAFKA_PRODUCER, brokers);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    admin_t admin = admin_begin(brokers);
     rd_kafka_NewTopic_t *fresh =
         rd_kafka_NewTopic_new(topic, partitions, 1, why, sizeof(why));
     cr_assert_not_null(fresh, "%s", why);
-    rd_kafka_CreateTopics(rk, &fresh, 1, NULL, queue);
-    rd_kafka_event_t *event = wait_admin(queue, "CreateTopics");
+    rd_kafka_CreateTopics(admin.rk, &fresh, 1, NULL, admin.queue);
+    rd_kafka_event_t *event = admin_wait(&admin, "CreateTopics");
     size_t count = 0;
     const rd_kafka_topic_result_t **results = rd_kafka_CreateTopics_result_topics(
         rd_kafka_event_CreateTopics_result(event), &count);
@@ -110,53 +127,46 @@ void test_topic_create(const char *brokers, const char *topic, int partitions)
                  "%s: %s", topic, rd_kafka_topic_result_error_string(results[0]));
     rd_kafka_event_destroy(event);
     rd_kafka_NewTopic_destroy(fresh);
-    rd_kafka_queue_destroy(queue);
-    wait_topic(rk, topic, partitions);
-    rd_kafka_destroy(rk);
+    wait_topic(admin.rk, topic, partitions);
+    admin_end(&admin);
 }
 
 void test_topic_delete(const char *brokers, const char *topic)
 {
-    rd_kafka_t *rk = make_handle(RD_KAFKA_PRODUCER, brokers);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    admin_t admin = admin_begin(brokers);
     rd_kafka_DeleteTopic_t *old = rd_kafka_DeleteTopic_new(topic);
-    rd_kafka_DeleteTopics(rk, &old, 1, NULL, queue);
-    rd_kafka_event_destroy(wait_admin(queue, "DeleteTopics"));
+    rd_kafka_DeleteTopics(admin.rk, &old, 1, NULL, admin.queue);
+    rd_kafka_event_destroy(admin_wait(&admin, "DeleteTopics"));
     rd_kafka_DeleteTopic_destroy(old);
-    rd_kafka_queue_destroy(queue);
-    rd_kafka_destroy(rk);
+    admin_end(&admin);
 }
 
 void test_topic_grow(const char *brokers, const char *topic, int partitions)
 {
     char why[256] = "";
-    rd_kafka_t *rk = make_handle(RD_KAFKA_PRODUCER, brokers);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    admin_t admin = admin_begin(brokers);
     rd_kafka_NewPartitions_t *more =
         rd_kafka_NewPartitions_new(topic, (size_t)partitions, why, sizeof(why));
     cr_assert_not_null(more, "%s", why);
-    rd_kafka_CreatePartitions(rk, &more, 1, NULL, queue);
-    rd_kafka_event_destroy(wait_admin(queue, "CreatePartitions"));
+    rd_kafka_CreatePartitions(admin.rk, &more, 1, NULL, admin.queue);
+    rd_kafka_event_destroy(admin_wait(&admin, "CreatePartitions"));
     rd_kafka_NewPartitions_destroy(more);
-    rd_kafka_queue_destroy(queue);
-    wait_topic(rk, topic, partitions);
-    rd_kafka_destroy(rk);
+    wait_topic(admin.rk, topic, partitions);
+    admin_end(&admin);
 }
 
 void test_topic_trim(const char *brokers, const char *topic, int partition,
                      int64_t offset)
 {
-    rd_kafka_t *rk = make_handle(RD_KAFKA_PRODUCER, brokers);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
+    admin_t admin = admin_begin(brokers);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, topic, partition)->offset = offset;
     rd_kafka_DeleteRecords_t *trim = rd_kafka_DeleteRecords_new(list);
-    rd_kafka_DeleteRecords(rk, &trim, 1, NULL, queue);
-    rd_kafka_event_destroy(wait_admin(queue, "DeleteRecords"));
+    rd_kafka_DeleteRecords(admin.rk, &trim, 1, NULL, admin.queue);
+    rd_kafka_event_destroy(admin_wait(&admin, "DeleteRecords"));
     rd_kafka_DeleteRecords_destroy(trim);
     rd_kafka_topic_partition_list_destroy(list);
-    rd_kafka_queue_destroy(queue);
-    rd_kafka_destroy(rk);
+    admin_end(&admin);
 }
 
 static void release(void *owner)
@@ -206,6 +216,46 @@ void test_publication_offset(test_publication_t *own, const char *topic, int par
     own->publication.offsets = &own->offset;
     own->publication.offset_count = 1;
     own->publication.group = group;
+}
+
+void test_submit(bf_publisher_t *publisher, test_publication_t *own)
+{
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_publisher_submit(publisher, &own->publication, TEST_TIMEOUT_MS, &err),
+                 BF_OK, "%s", err.text);
+}
+
+void test_drain(bf_publisher_t *publisher)
+{
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_publisher_drain(publisher, TEST_TIMEOUT_MS, &err), BF_OK, "%s",
+                 err.text);
+}
+
+void test_assign(bf_consumer_t *consumer, const bf_topic_partition_t *partitions,
+                 size_t count)
+{
+    bf_topic_partition_t from[16];
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_leq(count, sizeof(from) / sizeof(from[0]));
+    for (size_t i = 0; i < count; i++) {
+        from[i] = partitions[i];
+        from[i].offset = 0;
+    }
+    cr_assert_eq(bf_consumer_assign(consumer, from, count, &err), BF_OK, "%s", err.text);
+}
+
+void test_wait_assigned(bf_consumer_t *consumer, const int *assigned, int count)
+{
+    int64_t deadline = bf_clock_mono_ms() + TEST_TIMEOUT_MS;
+    while (*assigned != count) {
+        bf_record_t record;
+        bf_err_t err = BF_ERR_INIT;
+        if (bf_consumer_poll(consumer, 100, &record, &err) == BF_OK) {
+            bf_consumer_release(&record);
+        }
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "no assignment: %s", err.text);
+    }
 }
 
 void test_produce(const char *brokers, const char *topic, int partition,

@@ -6,6 +6,7 @@
 #ifndef BF_TEST_BUS_H
 #define BF_TEST_BUS_H
 
+#include "bpmflow/consumer.h"
 #include "bpmflow/publisher.h"
 #include "bpmflow/reader.h"
 
@@ -40,6 +41,17 @@ test_publication_t *test_publication(const char *topic, const char *prefix, size
 /** One offset of a partition; the metadata moves in. */
 void test_publication_offset(test_publication_t *own, const char *topic, int partition,
                              int64_t offset, bf_group_metadata_t *group);
+
+/** Submit it; a failure fails the test. */
+void test_submit(bf_publisher_t *publisher, test_publication_t *own);
+/** All that was submitted is published, or the test fails. */
+void test_drain(bf_publisher_t *publisher);
+
+/** Take all partitions from their beginning: for on_assign. */
+void test_assign(bf_consumer_t *consumer, const bf_topic_partition_t *partitions,
+                 size_t count);
+/** Poll until *assigned (set by on_assign) is `count`; records on the way are dropped. */
+void test_wait_assigned(bf_consumer_t *consumer, const int *assigned, int count);
 
 /** Produce raw records (values "<prefix>-<i>", key "k") without the library. */
 void test_produce(const char *brokers, const char *topic, int partition,

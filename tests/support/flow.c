@@ -92,14 +92,27 @@ bf_outcome_t flow_submit(flow_t *flow, bf_instance_t *inst, const char *node,
     return flow_execute(flow, inst, &command);
 }
 
+static const char *keep(flow_t *flow, bf_str_t *str)
+{
+    const char *text = bf_arena_strdup(&flow->arena, bf_str_peek(str));
+    bf_str_fini(str);
+    return text;
+}
+
 const char *flow_states(flow_t *flow, const bf_instance_t *inst)
 {
     bf_str_t str;
     bf_str_init(&str, 0);
     cr_assert_eq(bf_instance_write_states(inst, &str), BF_OK);
-    const char *text = bf_arena_strdup(&flow->arena, bf_str_peek(&str));
-    bf_str_fini(&str);
-    return text;
+    return keep(flow, &str);
+}
+
+const char *flow_vars(flow_t *flow, bf_instance_t *inst)
+{
+    bf_str_t str;
+    bf_str_init(&str, 0);
+    bf_vars_write_json(bf_instance_vars(inst), &str);
+    return keep(flow, &str);
 }
 
 const char *flow_row(flow_t *flow, const bf_instance_t *inst)

@@ -45,6 +45,8 @@ bf_outcome_t flow_submit(flow_t *flow, bf_instance_t *inst, const char *node,
 
 /** States of an instance as JSON. */
 const char *flow_states(flow_t *flow, const bf_instance_t *inst);
+/** Its variables as JSON. */
+const char *flow_vars(flow_t *flow, bf_instance_t *inst);
 /** Row of an instance as one text: everything that is stored. */
 const char *flow_row(flow_t *flow, const bf_instance_t *inst);
 

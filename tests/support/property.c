@@ -156,8 +156,8 @@ static void add_yaml(bf_str_t *out, const char *layout)
     bf_graph_unref(graph);
 }
 
-void property_report(property_fn property, const char *layout, uint64_t seed,
-                     const char *name)
+static void report(property_fn property, const char *layout, uint64_t seed,
+                   const char *name)
 {
     char *small = property_shrink(property, layout, seed);
     const char *shown = small ? small : layout;
@@ -169,6 +169,17 @@ void property_report(property_fn property, const char *layout, uint64_t seed,
                    bf_str_peek(&yaml));
     bf_str_fini(&yaml);
     free(small);
+}
+
+bool property_holds(property_fn property, char *layout, uint64_t seed, const char *name)
+{
+    cr_assert_not_null(layout);
+    bool holds = !*property(layout, seed);
+    if (!holds) {
+        report(property, layout, seed, name);
+    }
+    free(layout);
+    return holds;
 }
 
 static bf_str_t *graphs; /* of the case that is reported, NULL = none is */

@@ -29,9 +29,13 @@ unsigned property_size(uint64_t seed);
  *  frees; NULL when out of memory. */
 char *property_shrink(property_fn property, const char *text, uint64_t seed);
 
-/** Make the failing graph small and print seed, what is wrong and the graph as YAML. */
-void property_report(property_fn property, const char *layout, uint64_t seed,
-                     const char *name);
+/**
+ * Does the property hold for this graph?  Where it does not, the graph is made small, and
+ * seed, what is wrong and the graph as YAML are printed: the test fails.
+ *
+ * @param layout  freed; NULL (out of memory) fails the test
+ */
+bool property_holds(property_fn property, char *layout, uint64_t seed, const char *name);
 
 /* --- graphs that are known only together with what must happen: made from the seed ---
  */

@@ -284,6 +284,14 @@ void test_worker_connect(test_worker_t *worker)
                  "%s", err.text);
 }
 
+test_proxy_t *test_worker_proxy(test_worker_t *worker)
+{
+    test_proxy_t *proxy =
+        test_proxy_start(worker->db.options.host, (uint16_t)worker->db.options.port);
+    test_worker_set(worker, "mysql.port", "%u", (unsigned)test_proxy_port(proxy));
+    return proxy;
+}
+
 void test_worker_start(test_worker_t *worker)
 {
     test_worker_spawn(worker);

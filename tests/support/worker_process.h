@@ -14,6 +14,7 @@
 #include "bpmflow/client.h"
 #include "bpmflow/embedded_broker.h"
 #include "bpmflow/reader.h"
+#include "tests/support/proxy.h"
 #include "tests/support/test_db.h"
 
 #define TEST_WAIT_MS 30000
@@ -46,6 +47,8 @@ void test_worker_begin_beside(test_worker_t *worker, const test_worker_t *first,
 /** A setting for the next start; a later one wins. */
 void test_worker_set(test_worker_t *worker, const char *name, const char *fmt, ...)
     BF_PRINTF(3, 4);
+/** A proxy between the worker, from its next start on, and its database. */
+test_proxy_t *test_worker_proxy(test_worker_t *worker);
 /** Start and wait until /readyz says yes; connects a client. */
 void test_worker_start(test_worker_t *worker);
 /** Start without waiting for anything. */

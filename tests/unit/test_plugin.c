@@ -126,16 +126,6 @@ static bf_outcome_t start(const char *vars)
     return flow_execute(&flow, inst, &command);
 }
 
-static const char *variables(void)
-{
-    bf_str_t str;
-    bf_str_init(&str, 0);
-    bf_vars_write_json(bf_instance_vars(inst), &str);
-    const char *text = bf_arena_strdup(&flow.arena, bf_str_peek(&str));
-    bf_str_fini(&str);
-    return text;
-}
-
 /* --- what a call sees and does --- */
 
 static int look(bf_call_t *call, void *state)
@@ -208,9 +198,10 @@ Test(plugin, variables__are_read_and_set)
     bf_outcome_t out = start("{\"day\":3,\"price\":1.25,\"ok\":true,\"who\":\"ann\","
                              "\"list\":[1,{\"a\":null}]}");
     cr_assert_eq(out.code, BF_CODE_OK, "%s", out.error);
-    cr_assert_str_eq(variables(), "{\"day\":3,\"price\":1.25,\"ok\":true,"
-                                  "\"list\":[1,{\"a\":null}],\"n\":4,\"r\":2.5,"
-                                  "\"b\":true,\"t\":\"text\",\"j\":{\"x\":[1]}}");
+    cr_assert_str_eq(flow_vars(&flow, inst),
+                     "{\"day\":3,\"price\":1.25,\"ok\":true,"
+                     "\"list\":[1,{\"a\":null}],\"n\":4,\"r\":2.5,"
+                     "\"b\":true,\"t\":\"text\",\"j\":{\"x\":[1]}}");
 }
 
 /* --- failures: the command is rejected, undone, and names the node --- */
@@ -220,7 +211,7 @@ static void expect_rejected(const bf_outcome_t *out, bf_code_t code, const char 
     cr_assert_eq(out->code, code, "%s: %s", bf_code_name(out->code), out->error);
     cr_assert(strstr(out->error, text), "%s", out->error);
     cr_assert(strstr(out->error, "g / p"), "the node is not named: %s", out->error);
-    cr_assert_str_eq(variables(), "{}");
+    cr_assert_str_eq(flow_vars(&flow, inst), "{}");
     cr_assert_str_eq(flow_states(&flow, inst), "{}");
     cr_assert_eq(bf_instance_revision(inst), 0);
 }

@@ -43,16 +43,6 @@ static void teardown(void)
 
 TestSuite(plugin_driver, .init = setup, .fini = teardown);
 
-static const char *variables(void)
-{
-    bf_str_t str;
-    bf_str_init(&str, 0);
-    bf_vars_write_json(bf_instance_vars(inst), &str);
-    const char *text = bf_arena_strdup(&flow.arena, bf_str_peek(&str));
-    bf_str_fini(&str);
-    return text;
-}
-
 /* --- drivers --- */
 
 static int refuse_state;
@@ -140,7 +130,7 @@ Test(plugin_driver, driver__stands_between_the_engine_and_tasks_and_conditions)
 {
     flow_load(&flow, driven);
     use_driver();
-    cr_assert_str_eq(variables(), "{\"x\":1,\"skipped\":true}");
+    cr_assert_str_eq(flow_vars(&flow, inst), "{\"x\":1,\"skipped\":true}");
     cr_assert(strstr(seen, "d>p;x = 1;d<p;"), "%s", seen);
     cr_assert(strstr(seen, "x == 1;"), "%s", seen);
 }
@@ -150,7 +140,7 @@ Test(plugin_driver, driver__that_fails_names_the_node)
     flow_load(&flow, driven);
     refuse_state = 1;
     use_driver();
-    cr_assert_str_eq(variables(), "{}");
+    cr_assert_str_eq(flow_vars(&flow, inst), "{}");
 }
 
 /* --- controllers --- */
