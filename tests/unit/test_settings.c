@@ -252,14 +252,14 @@ Test(settings, print__is_the_sample_in_the_tree)
     bf_str_t text;
     bf_str_init(&text, 0);
     bf_settings_print(&text);
-    FILE *file = fopen("config/bpmflow-worker.cfg", "r");
+    FILE *file = fopen("config/worker.conf", "r");
     cr_assert(file, "run it from the top of the tree");
     size_t n = fread(sample, 1, sizeof(sample) - 1, file);
     (void)fclose(file);
     sample[n] = '\0';
     cr_assert_str_eq(sample, bf_str_peek(&text),
                      "write it again: bpmflow-worker --print-config "
-                     ">config/bpmflow-worker.cfg");
+                     ">config/worker.conf");
     bf_str_fini(&text);
 }
 
