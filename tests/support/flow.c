@@ -6,6 +6,7 @@
 #include "tests/support/flow.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 void flow_init(flow_t *flow)
 {
@@ -90,6 +91,25 @@ bf_outcome_t flow_submit(flow_t *flow, bf_instance_t *inst, const char *node,
     command.action = action;
     command.actor = actor;
     return flow_execute(flow, inst, &command);
+}
+
+void flow_assert_code(const bf_outcome_t *out, bf_code_t code)
+{
+    cr_assert_eq(out->code, code, "%s: %s", bf_code_name(out->code),
+                 out->error ? out->error : "");
+}
+
+void flow_assert_says(const bf_outcome_t *out, const char *part)
+{
+    cr_assert_not_null(out->error);
+    cr_assert_not_null(strstr(out->error, part), "%s", out->error);
+}
+
+void flow_submit_ok(flow_t *flow, bf_instance_t *inst, const char *node,
+                    const char *actor)
+{
+    bf_outcome_t out = flow_submit(flow, inst, node, BF_ACTION_FORWARD, actor);
+    flow_assert_code(&out, BF_CODE_OK);
 }
 
 static const char *keep(flow_t *flow, bf_str_t *str)

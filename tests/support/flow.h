@@ -43,6 +43,14 @@ bf_outcome_t flow_claim(flow_t *flow, bf_instance_t *inst, const char *actor);
 bf_outcome_t flow_submit(flow_t *flow, bf_instance_t *inst, const char *node,
                          bf_action_t action, const char *actor);
 
+/** The outcome has this code, or the test fails with what it says. */
+void flow_assert_code(const bf_outcome_t *out, bf_code_t code);
+/** Its error has this part. */
+void flow_assert_says(const bf_outcome_t *out, const char *part);
+/** A forward that is accepted. */
+void flow_submit_ok(flow_t *flow, bf_instance_t *inst, const char *node,
+                    const char *actor);
+
 /** States of an instance as JSON. */
 const char *flow_states(flow_t *flow, const bf_instance_t *inst);
 /** Its variables as JSON. */
