@@ -24,15 +24,12 @@ typedef struct bf_topic_partition {
 } bf_topic_partition_t;
 
 /* A raw librdkafka property. What the guarantees stand on (enable.auto.commit,
- * isolation.level, partitioner, transactional.id, ...) cannot be set; see
- * bf_property_is_owned(). */
+ * isolation.level, partitioner, transactional.id, ...) cannot be set: bf_property_check()
+ * refuses it. */
 typedef struct bf_property {
     const char *name;
     const char *value;
 } bf_property_t;
-
-/** True for a property that is set by us and not by a setting. */
-bool bf_property_is_owned(const char *name);
 
 /** Check one for consumers (producer = false) or producers. BF_E_INVALID names it and
  * says why; BF_E_NOMEM. */

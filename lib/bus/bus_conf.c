@@ -62,7 +62,8 @@ static const char *const owned[] = {
     "allow.auto.create.topics",
 };
 
-bool bf_property_is_owned(const char *name)
+/* It is set by us and not by a setting. */
+static bool is_owned(const char *name)
 {
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++) {
         if (!strcmp(owned[i], name)) {
@@ -85,7 +86,7 @@ static bf_status_t set(rd_kafka_conf_t *conf, const char *name, const char *valu
 static bf_status_t set_user(rd_kafka_conf_t *conf, const bf_property_t *property,
                             bf_err_t *err)
 {
-    if (bf_property_is_owned(property->name)) {
+    if (is_owned(property->name)) {
         return bf_err_set(err, BF_E_INVALID,
                           "librdkafka property '%s' cannot be set: the guarantees depend "
                           "on it (or it has a setting of its own); remove it",

@@ -158,7 +158,8 @@ bf_status_t bf_db_fail_with(const bf_db_t *db, unsigned number, const char *text
                       db->server, text, number, remedy_of(number));
 }
 
-bf_status_t bf_db_fail(bf_db_t *db, const char *what, bf_err_t *err)
+/* From the connection's last error. */
+static bf_status_t fail(bf_db_t *db, const char *what, bf_err_t *err)
 {
     return bf_db_fail_with(db, mysql_errno(db->mysql), mysql_error(db->mysql), what, err);
 }
@@ -265,7 +266,7 @@ static bf_status_t set_up_session(bf_db_t *db, bf_err_t *err)
     };
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
         if (mysql_query(db->mysql, needed[i]) != 0) {
-            return bf_db_fail(db, needed[i], err);
+            return fail(db, needed[i], err);
         }
     }
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
@@ -346,7 +347,7 @@ bf_status_t bf_db_connect(const bf_db_options_t *options, bf_db_t **ret, bf_err_
     if (mysql_real_connect(db->mysql, host, options->user, options->password,
                            options->database, port, options->socket,
                            CLIENT_FOUND_ROWS) == NULL) {
-        status = bf_db_fail(db, "connecting", err);
+        status = fail(db, "connecting", err);
         goto out;
     }
     read_server(db);
@@ -382,7 +383,7 @@ static bf_status_t fail_statement(bf_db_t *db, const char *sql, bf_err_t *err)
     char what[80];
     (void)snprintf(what, sizeof(what), "%.70s", sql);
     what[strcspn(what, "\n")] = '\0';
-    return bf_db_fail(db, what, err);
+    return fail(db, what, err);
 }
 
 bf_status_t bf_db_execute(bf_db_t *db, const char *sql, bf_err_t *err)

@@ -28,10 +28,7 @@ struct bf_db {
     int64_t id_step;         /* auto_increment_increment */
 };
 
-/** Sets err from the connection's last error: "what: text (number); remedy". */
-bf_status_t bf_db_fail(bf_db_t *db, const char *what, bf_err_t *err);
-
-/** As bf_db_fail() for a number and text that came from elsewhere (a statement). */
+/** Sets err to "what: text (number); remedy". */
 bf_status_t bf_db_fail_with(const bf_db_t *db, unsigned number, const char *text,
                             const char *what, bf_err_t *err);
 

@@ -72,11 +72,6 @@ static void put_null(bf_params_t *params, enum enum_field_types type)
     next_bind(params, type)->is_null = &yes;
 }
 
-void bf_params_put_null(bf_params_t *params)
-{
-    put_null(params, MYSQL_TYPE_STRING);
-}
-
 void bf_params_put_null_i64(bf_params_t *params)
 {
     put_null(params, MYSQL_TYPE_LONGLONG);
@@ -85,7 +80,7 @@ void bf_params_put_null_i64(bf_params_t *params)
 void bf_params_put_text(bf_params_t *params, const char *data, size_t len)
 {
     if (data == NULL) {
-        bf_params_put_null(params);
+        put_null(params, MYSQL_TYPE_STRING);
         return;
     }
     /* Only texts have a length of their own: libmysqlclient reserves by it what a date

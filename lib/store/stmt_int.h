@@ -38,7 +38,6 @@ void bf_params_put_i64(bf_params_t *params, int64_t value);
 /** data NULL = SQL NULL */
 void bf_params_put_text(bf_params_t *params, const char *data, size_t len);
 void bf_params_put_cstr(bf_params_t *params, const char *text);
-void bf_params_put_null(bf_params_t *params); /* of a text column */
 void bf_params_put_null_i64(bf_params_t *params);
 /** DATETIME(3) in UTC from milliseconds since 1970; 0 = NULL. */
 void bf_params_put_time(bf_params_t *params, int64_t wall_ms);

@@ -165,8 +165,5 @@ bf_status_t bf_store_read_row(bf_store_t *store, const char *instance_id,
 bf_status_t bf_store_topic_number(bf_store_t *store, const char *topic,
                                   int32_t partition_no, int32_t *ret,
                                   bf_err_t *err) BF_MUST_USE;
-bf_status_t bf_store_remember_topic_number(bf_store_t *store, const char *topic,
-                                           int32_t partition_no, int32_t number,
-                                           bf_err_t *err) BF_MUST_USE;
 
 #endif /* BF_STORE_STORE_INT_H */

@@ -37,9 +37,8 @@ static bool find_number(bf_store_t *store, const char *topic, int32_t partition_
     return false;
 }
 
-bf_status_t bf_store_remember_topic_number(bf_store_t *store, const char *topic,
-                                           int32_t partition_no, int32_t number,
-                                           bf_err_t *err)
+static bf_status_t remember_number(bf_store_t *store, const char *topic,
+                                   int32_t partition_no, int32_t number, bf_err_t *err)
 {
     if (find_number(store, topic, partition_no)) {
         store->numbers[store->last_number].number = number;
@@ -148,7 +147,7 @@ bf_status_t bf_store_topic_number(bf_store_t *store, const char *topic,
                           topic, partition_no);
     }
     *ret = full.topic_no;
-    return bf_store_remember_topic_number(store, topic, partition_no, full.topic_no, err);
+    return remember_number(store, topic, partition_no, full.topic_no, err);
 }
 
 /* --- claiming --- */
@@ -344,8 +343,8 @@ bf_status_t bf_store_claim_partition(bf_store_t *store, const bf_partition_claim
         (void)bf_err_set(err, status, "%s", first.text);
     }
     if (status == BF_OK) {
-        status = bf_store_remember_topic_number(store, claim->topic, claim->partition_no,
-                                                after.topic_no, err);
+        status = remember_number(store, claim->topic, claim->partition_no, after.topic_no,
+                                 err);
     }
     if (status == BF_OK) {
         *ret_before = before.row;

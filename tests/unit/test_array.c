@@ -50,12 +50,13 @@ Test(array, grow_in__keeps_what_is_in_it_and_the_old_place)
     char *old = bf_array_grow_in(&arena, NULL, &room, 1, 4);
     cr_assert_not_null(old);
     cr_assert_eq(room, 4);
-    memcpy(old, "abcd", 4);
+    static const char letters[4] = {'a', 'b', 'c', 'd'};
+    memcpy(old, letters, sizeof(letters));
     char *grown = bf_array_grow_in(&arena, old, &room, 1, 4);
     cr_assert_not_null(grown);
     cr_assert_eq(room, 8);
-    cr_assert_eq(memcmp(grown, "abcd", 4), 0);
-    cr_assert_eq(memcmp(old, "abcd", 4), 0);
+    cr_assert_eq(memcmp(grown, letters, sizeof(letters)), 0);
+    cr_assert_eq(memcmp(old, letters, sizeof(letters)), 0);
     bf_arena_fini(&arena);
 }
 

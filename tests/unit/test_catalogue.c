@@ -227,6 +227,24 @@ Test(catalogue, apply__brings_an_engine_up_to_date_once)
     bf_engine_free(engine);
 }
 
+Test(catalogue, add__takes_a_graph_that_comes_from_no_file)
+{
+    bf_graph_t *graph = NULL;
+    write_file("a.yml", leave_v1);
+    cr_assert_eq(load(), BF_OK, "%s", err.text);
+    cr_assert_eq(bf_graph_load_text(expense, strlen(expense), "text", NULL, &graph, &err),
+                 BF_OK, "%s", err.text);
+    uint64_t before = bf_catalogue_number(catalogue);
+    cr_assert_eq(bf_catalogue_add(catalogue, graph, &err), BF_OK, "%s", err.text);
+    cr_assert_gt(bf_catalogue_number(catalogue), before);
+    cr_assert_eq(bf_catalogue_add(catalogue, graph, &err), BF_OK, "in its own place");
+    bf_graph_unref(graph);
+    cr_assert_eq(bf_catalogue_count(catalogue), 2);
+    cr_assert_str_eq(node_of("expense", 0, 0), "n0");
+    cr_assert_eq(load(), BF_OK, "%s", err.text);
+    cr_assert_eq(bf_catalogue_count(catalogue), 2, "a reload leaves it");
+}
+
 Test(catalogue, is_enabled__by_the_meta_of_the_graph)
 {
     write_file("a.yml", leave_v1);

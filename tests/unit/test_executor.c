@@ -478,6 +478,43 @@ Test(executor, submit_if_waiting__looks_twice)
     cr_expect_not(done, "no task");
 }
 
+Test(executor, by_id__names_what_is_not_there)
+{
+    bf_task_t task = {0};
+    bf_context_t *ann = desk_of(&d, "ann");
+    bf_task_state_t state;
+    desk_load(&d, CHAIN);
+    cr_assert_eq(
+        bf_executor_claim_task_by_id(d.executor, d.graph->id, ann, &task, &d.err), BF_OK,
+        "%s", d.err.text);
+    cr_expect_str_eq(task.node->id, "a");
+    cr_assert_eq(bf_executor_submit_task_by_id(d.executor, d.graph->id, "a",
+                                               BF_ACTION_FORWARD, ann, &d.err),
+                 BF_OK, "%s", d.err.text);
+    cr_assert_eq(
+        bf_executor_get_state_by_id(d.executor, d.graph->id, "a", ann, &state, &d.err),
+        BF_OK, "%s", d.err.text);
+    cr_expect_eq(state, BF_TASK_COMPLETED);
+    cr_assert_eq(
+        bf_executor_get_state_by_id(d.executor, d.graph->id, "aa", ann, &state, &d.err),
+        BF_E_NOT_FOUND);
+    cr_expect_str_eq(d.err.text, "Node not found, id: aa");
+    bf_err_clear(&d.err);
+    cr_assert_eq(bf_executor_claim_task_by_id(d.executor, "nope", ann, &task, &d.err),
+                 BF_E_NOT_FOUND);
+    cr_expect_not_null(strstr(d.err.text, "nope"), "%s", d.err.text);
+}
+
+Test(executor, new__keeps_what_it_was_given)
+{
+    cr_expect_eq(bf_executor_engine(d.executor), d.engine);
+    cr_expect_eq(bf_executor_controller(d.executor), d.controller);
+    cr_expect_eq(bf_executor_repository(d.executor), d.repo);
+    cr_expect_eq(bf_executor_guard(d.executor), BF_GUARD_STRICT);
+    bf_executor_set_guard(d.executor, BF_GUARD_NONE);
+    cr_expect_eq(bf_executor_guard(d.executor), BF_GUARD_NONE);
+}
+
 Test(executor, run_task__of_an_automatic_node_runs_it_and_says_so)
 {
     desk_load(&d, "{id: g, layout: [{id: a, meta: {actor: ann}, task: '@note'},"

@@ -11,8 +11,11 @@
 #define CONNECT_TIMEOUT_MS 10000
 #define PASSWORD_MAX       512
 
-bf_status_t bf_cli_properties(const bf_cli_t *cli, bf_arena_t *arena,
-                              const bf_property_t **ret, size_t *ret_count, bf_err_t *err)
+/* librdkafka properties of the file and of -X; texts live in the arena. BF_E_INVALID: one
+ * of them is not NAME=VALUE. */
+static bf_status_t read_properties(const bf_cli_t *cli, bf_arena_t *arena,
+                                   const bf_property_t **ret, size_t *ret_count,
+                                   bf_err_t *err)
 {
     size_t given = 0;
     size_t in_file = 0;
@@ -57,7 +60,7 @@ bf_status_t bf_cli_client(const bf_cli_t *cli, const char *reply_topic,
                                    .command_topic = bf_cli_text(cli, "command-topic"),
                                    .reply_topic = reply_topic};
     bf_status_t rc =
-        bf_cli_properties(cli, &arena, &options.properties, &options.property_count, err);
+        read_properties(cli, &arena, &options.properties, &options.property_count, err);
     if (rc == BF_OK)
         rc = bf_client_new(&options, timeout_ms, ret, err);
     bf_arena_fini(&arena);
@@ -70,8 +73,8 @@ static bf_status_t open_reader(const bf_cli_t *cli, bf_reader_options_t *options
     bf_arena_t arena;
     bf_arena_init(&arena, 0);
     options->brokers = bf_cli_text(cli, "brokers");
-    bf_status_t rc = bf_cli_properties(cli, &arena, &options->properties,
-                                       &options->property_count, err);
+    bf_status_t rc =
+        read_properties(cli, &arena, &options->properties, &options->property_count, err);
     if (rc == BF_OK)
         rc = bf_reader_open(options, CONNECT_TIMEOUT_MS, ret, err);
     bf_arena_fini(&arena);

@@ -11,12 +11,6 @@
 #include "bpmflow/store.h"
 #include "worker/cli/cli.h"
 
-/** librdkafka properties of the file and of -X; texts live in the arena. BF_E_INVALID:
- *  one of them is not NAME=VALUE. */
-bf_status_t bf_cli_properties(const bf_cli_t *cli, bf_arena_t *arena,
-                              const bf_property_t **ret, size_t *ret_count,
-                              bf_err_t *err) BF_MUST_USE;
-
 /** A client of the command topic. @param reply_topic NULL: replies are not read */
 bf_status_t bf_cli_client(const bf_cli_t *cli, const char *reply_topic,
                           int64_t timeout_ms, bf_client_t **ret,

@@ -68,8 +68,6 @@ typedef struct bf_histogram {
 } bf_histogram_t;
 
 void bf_histogram_add(bf_histogram_t *histogram, uint64_t us);
-/** @param share 0..1 */
-uint64_t bf_histogram_quantile(const bf_histogram_t *histogram, double share);
 
 typedef struct bf_load_stats {
     bool waited; /* replies were looked for */

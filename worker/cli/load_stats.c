@@ -36,7 +36,8 @@ void bf_histogram_add(bf_histogram_t *histogram, uint64_t us)
     histogram->max_us = us > histogram->max_us ? us : histogram->max_us;
 }
 
-uint64_t bf_histogram_quantile(const bf_histogram_t *histogram, double share)
+/* @param share 0..1 */
+static uint64_t quantile(const bf_histogram_t *histogram, double share)
 {
     uint64_t wanted = (uint64_t)(share * (double)histogram->total + 0.5);
     uint64_t seen = 0;
@@ -99,9 +100,9 @@ static void put_json(const bf_load_plan_t *plan, const bf_load_stats_t *stats,
     bf_str_printf(ret,
                   ",\"latency_ms\":{\"mean\":%.3f,\"p50\":%.3f,\"p90\":%.3f,\"p99\":%.3f,"
                   "\"max\":%.3f},\"codes\":{",
-                  numbers->mean_ms, ms_of(bf_histogram_quantile(latency, 0.50)),
-                  ms_of(bf_histogram_quantile(latency, 0.90)),
-                  ms_of(bf_histogram_quantile(latency, 0.99)), ms_of(latency->max_us));
+                  numbers->mean_ms, ms_of(quantile(latency, 0.50)),
+                  ms_of(quantile(latency, 0.90)), ms_of(quantile(latency, 0.99)),
+                  ms_of(latency->max_us));
     const char *comma = "";
     for (int code = 0; code < BF_CODE_COUNT; code++) {
         if (stats->codes[code] == 0)
@@ -129,11 +130,11 @@ static void put_people(const bf_load_stats_t *stats, const char *title,
         (unsigned long long)stats->rejected, (unsigned long long)stats->duplicates,
         (unsigned long long)numbers->missing, (unsigned long long)stats->extra);
     if (latency->total > 0)
-        bf_str_printf(
-            ret, "latency   mean %.1f ms, p50 %.1f, p90 %.1f, p99 %.1f, max %.1f\n",
-            numbers->mean_ms, ms_of(bf_histogram_quantile(latency, 0.50)),
-            ms_of(bf_histogram_quantile(latency, 0.90)),
-            ms_of(bf_histogram_quantile(latency, 0.99)), ms_of(latency->max_us));
+        bf_str_printf(ret,
+                      "latency   mean %.1f ms, p50 %.1f, p90 %.1f, p99 %.1f, max %.1f\n",
+                      numbers->mean_ms, ms_of(quantile(latency, 0.50)),
+                      ms_of(quantile(latency, 0.90)), ms_of(quantile(latency, 0.99)),
+                      ms_of(latency->max_us));
     for (int code = 0; code < BF_CODE_COUNT; code++)
         if (stats->codes[code] > 0 && code != BF_CODE_OK)
             bf_str_printf(ret, "rejected  %llu %s\n",

@@ -11,7 +11,8 @@
 #include "bpmflow/array.h"
 #include "worker/cli/cli.h"
 
-bf_status_t bf_cli_read_file(bf_arena_t *arena, const char *path, size_t max_bytes,
+/* A whole file (or "-", the standard input) up to max_bytes. BF_E_IO, BF_E_LIMIT. */
+static bf_status_t read_file(bf_arena_t *arena, const char *path, size_t max_bytes,
                              const char **ret, size_t *ret_len, bf_err_t *err)
 {
     bool standard = strcmp(path, "-") == 0;
@@ -124,7 +125,7 @@ bf_status_t bf_cli_members(bf_arena_t *arena, const char *what, const char *cons
         const char *text = texts[i];
         size_t len = strlen(text);
         if (text[0] == '@') {
-            rc = bf_cli_read_file(arena, text + 1, BF_JSON_MAX_BYTES, &text, &len, err);
+            rc = read_file(arena, text + 1, BF_JSON_MAX_BYTES, &text, &len, err);
             if (rc == BF_OK)
                 rc = put_json(&object, texts[i] + 1, text, len, err);
         } else if (text[strspn(text, " \t\n")] == '{') {

@@ -22,9 +22,4 @@
 bf_status_t bf_cli_members(bf_arena_t *arena, const char *what, const char *const *texts,
                            size_t count, bf_value_t *ret, bf_err_t *err) BF_MUST_USE;
 
-/** A whole file (or "-", the standard input) up to max_bytes. BF_E_IO, BF_E_LIMIT. */
-bf_status_t bf_cli_read_file(bf_arena_t *arena, const char *path, size_t max_bytes,
-                             const char **ret, size_t *ret_len,
-                             bf_err_t *err) BF_MUST_USE;
-
 #endif /* BF_CLI_MEMBERS_H */
