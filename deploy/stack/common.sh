@@ -243,3 +243,36 @@ export BF_$2_PASSWORD=bpmflow
 export BF_$2_DB=bpmflow
 END
 }
+
+# sql_up NAME: data by NAME_install, once; the server by NAME_start_once, up to three times
+sql_up()
+{
+    local name=$1 dir=$STACK_DIR/$1 try
+    mkdir -p "$dir"
+    if pid_of "$name" >/dev/null && [ -s "$dir/env" ] && sql_ready "$name" >/dev/null 2>&1; then
+        return 0
+    fi
+    stop_process "$name" 40
+    if [ ! -e "$dir/complete" ]; then
+        rm -rf "$dir/data"
+        "${name}_install" "$dir/data" >"$dir/install.log" 2>&1 || {
+            show_log "$dir/install.log"
+            die "$name: the data folder $dir/data could not be set up"
+        }
+    fi
+    for try in 1 2 3; do
+        if "${name}_start_once"; then
+            [ -e "$dir/complete" ] || {
+                sql_create_account "$name" || die "$name: the account could not be created"
+                touch "$dir/complete"
+            }
+            return 0
+        fi
+        stop_process "$name" 10
+        # once more where clients expect it, then at another port
+        [ "$try" -lt 2 ] || rm -f "$dir/port"
+        warn "stack: $name did not come up (try $try of 3)"
+    done
+    show_log "$dir/log"
+    die "$name did not start; its log is $dir/log"
+}

@@ -70,38 +70,17 @@ mysql_start_once()
     sql_write_env mysql MYSQL "$port"
 }
 
+mysql_install()
+{
+    timeout 180 "${MYSQL_RUN[@]}" --initialize-insecure
+}
+
 mysql_up()
 {
-    local dir=$STACK_DIR/mysql try
     mysql_tree
     need mariadb mariadb
-    mkdir -p "$dir"
-    if pid_of mysql >/dev/null && [ -s "$dir/env" ] && sql_ready mysql >/dev/null 2>&1; then
-        return 0
-    fi
-    stop_process mysql 40
     mysql_command
-    if [ ! -e "$dir/complete" ]; then
-        rm -rf "$dir/data"
-        timeout 180 "${MYSQL_RUN[@]}" --initialize-insecure >"$dir/install.log" 2>&1 || {
-            show_log "$dir/install.log"
-            die "mysql: the data folder $dir/data could not be set up"
-        }
-    fi
-    for try in 1 2 3; do
-        if mysql_start_once; then
-            [ -e "$dir/complete" ] || {
-                sql_create_account mysql || die "mysql: the account could not be created"
-                touch "$dir/complete"
-            }
-            return 0
-        fi
-        stop_process mysql 10
-        rm -f "$dir/port"
-        warn "stack: mysql did not come up (try $try of 3)"
-    done
-    show_log "$dir/log"
-    die "mysql did not start; its log is $dir/log"
+    sql_up mysql
 }
 
 mysql_down() { stop_process mysql 60; }
