@@ -240,7 +240,7 @@ Test(catalogue, add__takes_a_graph_that_comes_from_no_file)
     cr_assert_eq(bf_catalogue_add(catalogue, graph, &err), BF_OK, "in its own place");
     bf_graph_unref(graph);
     cr_assert_eq(bf_catalogue_count(catalogue), 2);
-    cr_assert_str_eq(node_of("expense", 0, 0), "n0");
+    cr_assert_str_eq(node_of("expense", 0, 0), "n-1");
     cr_assert_eq(load(), BF_OK, "%s", err.text);
     cr_assert_eq(bf_catalogue_count(catalogue), 2, "a reload leaves it");
 }
