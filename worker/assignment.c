@@ -47,6 +47,16 @@ bf_part_t *bf_assignment_ready(bf_assignment_t *assignment, int32_t partition)
     return &assignment->parts[partition];
 }
 
+bf_part_t *bf_assignment_held(bf_assignment_t *assignment, int32_t partition)
+{
+    if (partition < 0 || partition >= assignment->total) {
+        return NULL;
+    }
+    bf_part_t *part = &assignment->parts[partition];
+    bool held = part->state == BF_PART_READY || part->state == BF_PART_STOPPED;
+    return held ? part : NULL;
+}
+
 static int32_t count_state(const bf_assignment_t *assignment, bf_part_state_t state)
 {
     int32_t count = 0;

@@ -209,19 +209,6 @@ static bf_status_t take_record(bf_shard_t *shard, bf_batch_t *batch, bf_record_t
     return rc;
 }
 
-/* What to do about an error of the consumer. */
-static void poll_failed(bf_shard_t *shard, const bf_record_t *record, bf_status_t status,
-                        const bf_err_t *err)
-{
-    if (status == BF_E_BUS && record->topic && record->partition >= 0) {
-        bf_assignment_stop_part(shard, record->partition, "%s", err->text);
-    } else if (status == BF_E_BUS_RETRY || (status == BF_E_BUS && record->topic)) {
-        (void)bf_outage_failed(shard, &shard->kafka, err);
-    } else {
-        bf_shard_end(shard, BF_SESSION_RESTART, "%s", err->text);
-    }
-}
-
 static bool batch_is_full(const bf_shard_t *shard, const bf_batch_t *batch)
 {
     return batch->count >= (size_t)shard->settings->batch.max_commands ||
@@ -243,7 +230,7 @@ static bool collect_one(bf_shard_t *shard, bf_batch_t *batch, int64_t timeout_ms
         return take_record(shard, batch, &record) == BF_OK && !batch->abandoned;
     }
     if (rc != BF_E_TIMEOUT) {
-        poll_failed(shard, &record, rc, &err);
+        bf_shard_poll_failed(shard, &record, rc, &err);
         return false;
     }
     return true;

@@ -272,7 +272,7 @@ static void committed(bf_shard_t *shard, bf_batch_t *batch)
 {
     for (size_t i = 0; i < batch->write.offset_count; i++) {
         const bf_offset_advance_t *advance = &batch->write.offsets[i];
-        bf_part_t *part = bf_assignment_ready(&shard->assignment, advance->partition_no);
+        bf_part_t *part = bf_assignment_held(&shard->assignment, advance->partition_no);
         if (part) { /* not when it was taken away while the outcome was unknown */
             part->next = advance->to;
         }

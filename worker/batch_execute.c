@@ -314,7 +314,7 @@ static bf_status_t build_offsets(bf_shard_t *shard, bf_batch_t *batch,
         }
         if (j == count) {
             const bf_part_t *part =
-                bf_assignment_ready(&shard->assignment, item->partition);
+                bf_assignment_held(&shard->assignment, item->partition);
             BF_ASSERT(part && count < max);
             advance[count++] = (bf_offset_advance_t){.topic = shard->topic,
                                                      .partition_no = item->partition,

@@ -51,10 +51,17 @@ bf_status_t bf_batch_set_range(bf_batch_t *batch, size_t from, size_t to, bf_err
     return BF_OK;
 }
 
-/* Only these run; the others have their outcome already. */
-static bool needs_instance(const bf_item_t *item)
+/* Stored under its ID; the others have their outcome already. */
+static bool is_first(const bf_item_t *item)
 {
     return item->decoded == BF_DECODED && !item->earlier && item->first == BF_NO_ITEM;
+}
+
+/* One whose data was refused is not: perhaps the row of its instance is what cannot be
+ * read. */
+static bool needs_instance(const bf_item_t *item)
+{
+    return is_first(item) && item->forced != BF_CODE_STORAGE_REJECTED;
 }
 
 static bf_status_t use_instance(bf_batch_t *batch, bf_item_t *item, bf_instance_t *inst,
@@ -178,7 +185,7 @@ bf_status_t bf_batch_find_earlier(bf_shard_t *shard, bf_batch_t *batch, size_t *
     }
     for (size_t i = batch->from; i < batch->to; i++) {
         bf_item_t *item = &batch->items[i];
-        if (needs_instance(item)) {
+        if (is_first(item)) {
             keys[count] =
                 (bf_command_key_t){item->command.instance_id, item->command.command_id};
             items[count++] = item;
@@ -196,6 +203,13 @@ bf_status_t bf_batch_find_earlier(bf_shard_t *shard, bf_batch_t *batch, size_t *
             ++*ret_found;
         }
     }
-    /* Others in the range may have named one of these as their first. */
+    /* Others in the range may have named one of these as their first: they have the same
+     * outcome, and are not found out one after the other. */
+    for (size_t i = batch->from; i < batch->to; i++) {
+        bf_item_t *item = &batch->items[i];
+        if (item->first != BF_NO_ITEM && batch->items[item->first].earlier) {
+            item->earlier = batch->items[item->first].earlier;
+        }
+    }
     return bf_batch_set_range(batch, batch->from, batch->to, err);
 }

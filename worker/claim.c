@@ -24,7 +24,7 @@ typedef struct candidate {
     int64_t committed; /* K; -1 = none */
     int64_t low;
     int64_t high;
-    bool first; /* claimed, but the group has no offset for it yet */
+    bool set_k; /* claimed; K has to be set to D before it is worked on */
 } candidate_t;
 
 /* The number of partitions decides where keys go: a change mixes up the order of an
@@ -222,11 +222,19 @@ static bf_status_t skip_gap(bf_shard_t *shard, const candidate_t *candidate,
 
 /* Compares D with what the topic has. false: the partition is stopped, or (rc) trouble.
  */
-static bool check_position(bf_shard_t *shard, const candidate_t *candidate,
-                           bf_status_t *ret_rc, bf_err_t *err)
+static bool check_position(bf_shard_t *shard, candidate_t *candidate, bf_status_t *ret_rc,
+                           bf_err_t *err)
 {
     const bf_part_t *part = &shard->assignment.parts[candidate->no];
     *ret_rc = BF_OK;
+    if (part->next > candidate->high) { /* its owner may have gone on since we looked */
+        *ret_rc = bf_consumer_watermarks(shard->consumer, shard->topic, candidate->no,
+                                         KAFKA_TIMEOUT_MS, &candidate->low,
+                                         &candidate->high, err);
+    }
+    if (*ret_rc != BF_OK) {
+        return false;
+    }
     if (part->next > candidate->high) {
         bf_assignment_stop_part(
             shard, candidate->no,
@@ -268,7 +276,7 @@ static bf_status_t catch_up(bf_shard_t *shard, candidate_t *candidate, bf_err_t 
     const bf_part_t *part = &shard->assignment.parts[candidate->no];
     int64_t committed = candidate->committed;
     if (committed < 0) {
-        candidate->first = true;
+        candidate->set_k = true;
         if (candidate->row.exists && !shard->worker->broker) {
             bf_shard_log_part(shard, BF_LOG_WARNING, candidate->no,
                               "the group has no committed offset any more (it was "
@@ -283,10 +291,20 @@ static bf_status_t catch_up(bf_shard_t *shard, candidate_t *candidate, bf_err_t 
                           "commands in between are applied again, and their events "
                           "published again",
                           part->next, committed);
+        /* What is applied from here on and not published must be found by a next owner.
+         */
+        candidate->set_k = true;
     } else if (committed < part->next) {
         return bf_recovery_run(shard, candidate->no, committed, part->next, err);
     }
     return BF_OK;
+}
+
+/* Rows that were changed or removed by hand, messages that Kafka does not take: trying
+ * again does not help, and the other partitions must not suffer from it. */
+static bool is_for_good(bf_status_t status)
+{
+    return status == BF_E_STORE_DATA || status == BF_E_INVALID || status == BF_E_LIMIT;
 }
 
 static bf_status_t claim_one(bf_shard_t *shard, candidate_t *candidate, bf_err_t *err)
@@ -304,17 +322,27 @@ static bf_status_t claim_one(bf_shard_t *shard, candidate_t *candidate, bf_err_t
     if (!check_position(shard, candidate, &rc, err)) {
         return rc;
     }
-    rc = catch_up(shard, candidate, err);
-    if (rc == BF_OK && !candidate->first) {
+    rc = catch_up(shard, candidate, &reason);
+    if (is_for_good(rc)) {
+        bf_assignment_stop_part(shard, candidate->no,
+                                "what was applied up to offset %" PRId64
+                                " cannot be published again: %s",
+                                row.next_offset, reason.text);
+        return BF_OK;
+    }
+    if (rc != BF_OK) {
+        return bf_err_set(err, rc, "%s", reason.text);
+    }
+    if (!candidate->set_k) {
         ready(shard, candidate->no);
     }
-    return rc;
+    return BF_OK;
 }
 
-/* Gives the group an offset where it has none, so that a crash at any time from here on
- * leaves [K, D) known.  One transaction for all partitions. */
-static bf_status_t commit_first(bf_shard_t *shard, const candidate_t *list, size_t count,
-                                bf_err_t *err)
+/* Gives the group the offset D where it has none or a later one, so that a crash at any
+ * time from here on leaves [K, D) known.  One transaction for all partitions. */
+static bf_status_t commit_d(bf_shard_t *shard, const candidate_t *list, size_t count,
+                            bf_err_t *err)
 {
     bf_topic_partition_t *offsets = calloc(count, sizeof(*offsets));
     size_t offset_count = 0;
@@ -322,7 +350,7 @@ static bf_status_t commit_first(bf_shard_t *shard, const candidate_t *list, size
         return bf_err_nomem(err, "partitions");
     }
     for (size_t i = 0; i < count; i++) {
-        if (list[i].first) {
+        if (list[i].set_k) {
             int64_t next = shard->assignment.parts[list[i].no].next;
             offsets[offset_count++] =
                 (bf_topic_partition_t){shard->topic, list[i].no, next};
@@ -333,7 +361,7 @@ static bf_status_t commit_first(bf_shard_t *shard, const candidate_t *list, size
         rc = bf_recovery_commit_offsets(shard, offsets, offset_count, err);
     }
     for (size_t i = 0; i < count && rc == BF_OK; i++) {
-        if (list[i].first) {
+        if (list[i].set_k) {
             ready(shard, list[i].no);
         }
     }
@@ -343,8 +371,13 @@ static bf_status_t commit_first(bf_shard_t *shard, const candidate_t *list, size
 
 bf_status_t bf_claim_wanted(bf_shard_t *shard, bf_err_t *err)
 {
-    bf_status_t rc = look_at_topic(shard, err);
     bf_assignment_t *assignment = &shard->assignment;
+    /* K is read when nothing of ours is on its way: what an earlier try has handed over
+     * would be published a second time otherwise. */
+    bf_status_t rc = bf_publisher_drain(shard->publisher, KAFKA_TIMEOUT_MS, err);
+    if (rc == BF_OK) {
+        rc = look_at_topic(shard, err);
+    }
     if (rc != BF_OK) {
         return rc;
     }
@@ -371,7 +404,7 @@ bf_status_t bf_claim_wanted(bf_shard_t *shard, bf_err_t *err)
         rc = claim_one(shard, &list[i], err);
     }
     if (rc == BF_OK && count > 0) {
-        rc = commit_first(shard, list, count, err);
+        rc = commit_d(shard, list, count, err);
     }
     free(list);
     return rc;

@@ -16,7 +16,6 @@
 
 #define CHUNK_MESSAGES 1000
 #define CHUNK_BYTES    ((size_t)4 << 20)
-#define PUBLISH_MS     30000
 
 /* One Kafka transaction; lives until it is published. */
 typedef struct chunk {
@@ -33,6 +32,12 @@ typedef struct recovery {
     chunk_t *chunk; /* being filled; NULL = none */
     size_t published;
 } recovery_t;
+
+/* Longest wait for the publisher: one transaction that fails, and the one after it. */
+static int64_t publish_ms(const bf_shard_t *shard)
+{
+    return 2 * shard->settings->kafka.transaction_timeout_ms;
+}
 
 static void chunk_free(void *owner)
 {
@@ -87,7 +92,7 @@ static bf_status_t send_chunk(recovery_t *recovery, int64_t offset, bf_err_t *er
     bf_status_t rc = publication.group ? BF_OK : bf_err_nomem(err, "group metadata");
     size_t count = chunk->count;
     if (rc == BF_OK) {
-        rc = bf_publisher_submit(shard->publisher, &publication, PUBLISH_MS, err);
+        rc = bf_publisher_submit(shard->publisher, &publication, publish_ms(shard), err);
     }
     if (rc != BF_OK) {
         bf_group_metadata_free(publication.group);
@@ -197,12 +202,13 @@ bf_status_t bf_recovery_commit_offsets(bf_shard_t *shard,
     if (!publication.group) {
         return bf_err_nomem(err, "group metadata");
     }
-    bf_status_t rc = bf_publisher_submit(shard->publisher, &publication, PUBLISH_MS, err);
+    bf_status_t rc =
+        bf_publisher_submit(shard->publisher, &publication, publish_ms(shard), err);
     if (rc != BF_OK) {
         bf_group_metadata_free(publication.group);
         return rc;
     }
-    rc = bf_publisher_drain(shard->publisher, PUBLISH_MS, err);
+    rc = bf_publisher_drain(shard->publisher, publish_ms(shard), err);
     if (rc != BF_OK) { /* the offsets are the caller's: nobody may look at them later */
         bf_publisher_discard(shard->publisher);
     }
@@ -225,7 +231,7 @@ bf_status_t bf_recovery_run(bf_shard_t *shard, int32_t partition, int64_t from,
         rc = send_chunk(&recovery, to, err);
     }
     if (rc == BF_OK) {
-        rc = bf_publisher_drain(shard->publisher, PUBLISH_MS, err);
+        rc = bf_publisher_drain(shard->publisher, publish_ms(shard), err);
     }
     chunk_free(recovery.chunk);
     if (rc == BF_OK && from < to) {

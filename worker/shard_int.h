@@ -196,6 +196,9 @@ bf_status_t bf_assignment_grow(bf_assignment_t *assignment, int32_t total,
                                bf_err_t *err) BF_MUST_USE;
 /** NULL when it is not ours, or not ready. */
 bf_part_t *bf_assignment_ready(bf_assignment_t *assignment, int32_t partition);
+/** A partition whose records are in a batch: it may have been stopped meanwhile, and its
+ *  row is ours all the same. NULL when it was taken away. */
+bf_part_t *bf_assignment_held(bf_assignment_t *assignment, int32_t partition);
 void bf_assignment_on_assign(void *arg, bf_consumer_t *consumer,
                              const bf_topic_partition_t *partitions, size_t count);
 void bf_assignment_on_revoke(void *arg, bf_consumer_t *consumer,
@@ -244,6 +247,10 @@ int64_t bf_outage_failed(bf_shard_t *shard, bf_outage_t *outage, const bf_err_t 
 void bf_outage_over(bf_shard_t *shard, bf_outage_t *outage);
 /** Pause, with the consumer kept alive. false: the session ends; do not go on. */
 bool bf_shard_wait(bf_shard_t *shard, int64_t ms);
+/** What a poll has said that brought no record: a partition stops, Kafka is away, or the
+ *  session ends. Some errors are said once only, so that each poll has to call this. */
+void bf_shard_poll_failed(bf_shard_t *shard, const bf_record_t *record,
+                          bf_status_t status, const bf_err_t *err);
 /** Let paused partitions go on. */
 void bf_shard_resume(bf_shard_t *shard);
 /** Give back all records that were polled ahead. */

@@ -102,6 +102,18 @@ void bf_shard_drop_carry(bf_shard_t *shard)
     shard->carry_taken = 0;
 }
 
+void bf_shard_poll_failed(bf_shard_t *shard, const bf_record_t *record,
+                          bf_status_t status, const bf_err_t *err)
+{
+    if (status == BF_E_BUS && record->topic && record->partition >= 0) {
+        bf_assignment_stop_part(shard, record->partition, "%s", err->text);
+    } else if (status == BF_E_BUS_RETRY || (status == BF_E_BUS && record->topic)) {
+        (void)bf_outage_failed(shard, &shard->kafka, err);
+    } else {
+        bf_shard_end(shard, BF_SESSION_RESTART, "%s", err->text);
+    }
+}
+
 static void keep_alive(bf_shard_t *shard, int64_t timeout_ms)
 {
     bf_record_t record;
@@ -114,9 +126,11 @@ static void keep_alive(bf_shard_t *shard, int64_t timeout_ms)
         shard->paused = true;
     }
     memset(&record, 0, sizeof(record));
-    /* Errors that stay come again when the shard polls for work. */
-    if (bf_consumer_poll(shard->consumer, timeout_ms, &record, &err) == BF_OK) {
+    bf_status_t rc = bf_consumer_poll(shard->consumer, timeout_ms, &record, &err);
+    if (rc == BF_OK) {
         carry(shard, &record);
+    } else if (rc != BF_E_TIMEOUT) {
+        bf_shard_poll_failed(shard, &record, rc, &err);
     }
 }
 
