@@ -72,6 +72,14 @@ static void put_advances(bf_params_t *params, const bf_offset_advance_t *offsets
     }
 }
 
+static void end_holders(bf_store_t *store, const bf_offset_advance_t *offsets,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bf_store_end_holder(store, offsets[i].topic, offsets[i].partition_no);
+    }
+}
+
 static bf_status_t advance_some(bf_store_t *store, const bf_offset_advance_t *offsets,
                                 size_t count, bf_err_t *err)
 {
@@ -87,6 +95,10 @@ static bf_status_t advance_some(bf_store_t *store, const bf_offset_advance_t *of
     if (status == BF_OK) {
         put_advances(&store->params, offsets, count, advance_sizes[k]);
         status = bf_stmt_run(store->advance[k], &store->params, 0, &matched, err);
+        if (status == BF_E_STORE_RETRY &&
+            bf_stmt_errno(store->advance[k]) == BF_SQL_LOCK_WAIT_TIMEOUT) {
+            end_holders(store, offsets, count);
+        }
     }
     if (status == BF_OK && matched != (int64_t)count) {
         status = bf_err_set(err, BF_E_FENCED,

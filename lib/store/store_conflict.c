@@ -75,7 +75,8 @@ static bf_status_t reserve_conflicts(bf_store_t *store, size_t count, bf_err_t *
 }
 
 /* After the rollback: which rows have another revision than we loaded? None has when the
- * other transaction came and went: then the same batch may go through. */
+ * other transaction came and went: then the same batch may go through.  Or a number named
+ * another row: from here on the rows are found by their IDs. */
 bf_status_t bf_work_name_conflicts(bf_store_t *store, const bf_commit_work_t *work,
                                    bf_commit_report_t *report, bf_err_t *err)
 {
@@ -104,6 +105,9 @@ bf_status_t bf_work_name_conflicts(bf_store_t *store, const bf_commit_work_t *wo
     }
     report->conflicts = store->conflicts;
     report->conflict_count = count;
+    for (size_t i = 0; count == 0 && i < work->count; i++) {
+        bf_instance_set_store_key(work->dirty[i].inst, 0);
+    }
     if (count == 0) {
         return bf_err_set(err, BF_E_STORE_RETRY,
                           "instances were changed by somebody else for a moment");

@@ -121,11 +121,22 @@ bf_status_t bf_store_read_partition(bf_store_t *store, const char *topic,
     return read_known(store, BF_STMT_READ_PARTITION, topic, partition_no, ret, err);
 }
 
+static bool is_row_held(const bf_store_t *store)
+{
+    const bf_stmt_t *stmt = store->stmts[BF_STMT_LOCK_PARTITION];
+    return stmt != NULL && bf_stmt_errno(stmt) == BF_SQL_LOCK_WAIT_TIMEOUT;
+}
+
 bf_status_t bf_store_lock_partition(bf_store_t *store, const char *topic,
                                     int32_t partition_no, bf_partition_row_t *ret,
                                     bf_err_t *err)
 {
-    return read_known(store, BF_STMT_LOCK_PARTITION, topic, partition_no, ret, err);
+    bf_status_t status =
+        read_known(store, BF_STMT_LOCK_PARTITION, topic, partition_no, ret, err);
+    if (status != BF_OK && is_row_held(store)) {
+        bf_store_end_holder(store, topic, partition_no);
+    }
+    return status;
 }
 
 bf_status_t bf_store_topic_number(bf_store_t *store, const char *topic,
@@ -299,14 +310,12 @@ static bf_status_t claim_once(bf_store_t *store, const bf_partition_claim_t *cla
     return status;
 }
 
-/* The owner before us may have been stopped inside of its transaction: it holds the row
- * until its connection ends. */
-static void end_holder(bf_store_t *store, const bf_partition_claim_t *claim)
+void bf_store_end_holder(bf_store_t *store, const char *topic, int32_t partition_no)
 {
     full_row_t row;
     char sql[64];
-    if (read_row(store, BF_STMT_READ_PARTITION, claim->topic, claim->partition_no, &row,
-                 NULL) != BF_OK ||
+    if (read_row(store, BF_STMT_READ_PARTITION, topic, partition_no, &row, NULL) !=
+            BF_OK ||
         row.connection_id <= 0 ||
         (uint64_t)row.connection_id == bf_db_connection_id(store->db)) {
         return;
@@ -314,12 +323,6 @@ static void end_holder(bf_store_t *store, const bf_partition_claim_t *claim)
     (void)snprintf(sql, sizeof(sql), "KILL %" PRId64, row.connection_id);
     /* where it is not allowed, or gone by now, the next try says whether that matters */
     (void)!bf_db_execute(store->db, sql, NULL);
-}
-
-static bool is_row_held(const bf_store_t *store)
-{
-    const bf_stmt_t *stmt = store->stmts[BF_STMT_LOCK_PARTITION];
-    return stmt != NULL && bf_stmt_errno(stmt) == BF_SQL_LOCK_WAIT_TIMEOUT;
 }
 
 bf_status_t bf_store_claim_partition(bf_store_t *store, const bf_partition_claim_t *claim,
@@ -336,7 +339,7 @@ bf_status_t bf_store_claim_partition(bf_store_t *store, const bf_partition_claim
     status = claim_once(store, claim, &before, &after, &first);
     if (status == BF_E_STORE_RETRY) {
         if (is_row_held(store)) {
-            end_holder(store, claim);
+            bf_store_end_holder(store, claim->topic, claim->partition_no);
         }
         status = claim_once(store, claim, &before, &after, err);
     } else if (status != BF_OK) {

@@ -243,7 +243,10 @@ Test(store_commit, commit__by_the_number_of_another_row_is_a_conflict)
     cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_repository WHERE "
                                        "rev = 1 AND JSON_EXTRACT(vars, '$.n') = 1"),
                  2);
+    /* it is not used again */
+    cr_assert_eq(rows_commit(&rows, list, 1), BF_OK, "%s", rows.err.text);
     /* a number that no row has: the row is found by its ID */
+    rows_change(list[0]);
     bf_instance_set_store_key(list[0], 999999);
     cr_assert_eq(rows_commit(&rows, list, 1), BF_OK, "%s", rows.err.text);
     /* no number at all */
@@ -251,7 +254,8 @@ Test(store_commit, commit__by_the_number_of_another_row_is_a_conflict)
     bf_instance_set_store_key(list[1], 0);
     cr_assert_eq(rows_commit(&rows, &list[1], 1), BF_OK, "%s", rows.err.text);
     cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_repository WHERE "
-                                       "rev = 2 AND JSON_EXTRACT(vars, '$.n') = 2"),
+                                       "(rev = 2 OR instant_id = 'a') AND rev = "
+                                       "JSON_EXTRACT(vars, '$.n')"),
                  2);
     bf_instance_free(list[0]);
     bf_instance_free(list[1]);

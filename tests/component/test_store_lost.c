@@ -81,6 +81,52 @@ Test(store_lost, commit__that_waits_too_long_for_a_lock_asks_to_try_again)
     rows_end(&rows);
 }
 
+/* A network that swallows everything leaves the server with an open transaction of ours
+ * until it notices (MySQL: after wait_timeout). */
+static bf_db_t *hold_as_former_connection(const rows_t *rows)
+{
+    bf_db_t *former = connect_db(rows);
+    (void)!bf_db_execute(former, "SET SESSION idle_write_transaction_timeout = 0", NULL);
+    run_ok(former, "UPDATE bpm_flow_offset SET connection_id = CONNECTION_ID()");
+    run_ok(former, "START TRANSACTION");
+    run_ok(former, "UPDATE bpm_flow_offset SET released = TRUE");
+    run_ok(bf_store_db(rows->store), "SET SESSION innodb_lock_wait_timeout = 1");
+    return former;
+}
+
+Test(store_lost, commit__ends_a_former_connection_that_holds_the_offset_row)
+{
+    rows_t rows;
+    rows_begin(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    bf_db_t *former = hold_as_former_connection(&rows);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_STORE_RETRY);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
+    bf_db_close(former);
+    bf_instance_free(inst);
+    rows_end(&rows);
+}
+
+Test(store_lost, resolve__ends_a_former_connection_that_holds_the_offset_row)
+{
+    rows_t rows;
+    bool committed = true;
+    rows_begin(&rows);
+    bf_db_t *former = hold_as_former_connection(&rows);
+    const bf_offset_advance_t advance = {.topic = ROWS_TOPIC,
+                                         .partition_no = 0,
+                                         .epoch = rows.epoch,
+                                         .from = rows.offset,
+                                         .to = rows.offset + 1};
+    const bf_batch_write_t batch = {.offsets = &advance, .offset_count = 1};
+    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL),
+                 BF_E_STORE_RETRY);
+    cr_assert_eq(bf_store_resolve_commit(rows.store, &batch, &committed, NULL), BF_OK);
+    cr_assert_not(committed);
+    bf_db_close(former);
+    rows_end(&rows);
+}
+
 typedef struct second {
     bf_db_t *db;
     bf_status_t status;
