@@ -138,8 +138,8 @@ bf_status_t bf_store_lock_partition(bf_store_t *store, const char *topic,
                                     bf_err_t *err) BF_MUST_USE;
 
 /** Somebody holds the row of a partition for too long.  The connection that wrote it last
- *  may be the one: that of an owner that was stopped inside of its transaction, or our own
- *  former one, which the server does not know to be gone; it is ended. */
+ *  may be the one: that of an owner that was stopped inside of its transaction, or our
+ * own former one, which the server does not know to be gone; it is ended. */
 void bf_store_end_holder(bf_store_t *store, const char *topic, int32_t partition_no);
 
 /** Copy the outcome that stands in the columns `first`, first + 1, ... of a row:
