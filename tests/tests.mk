@@ -81,7 +81,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB_A)
 
 .PHONY: test programs check-unit check-component check-mysql check-system soak check-soak check-san check-threads \
         check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-replay coverage \
-        until-fail bench-engine bench-peers bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
+        until-fail bench-engine bench-large bench-peers bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
 
 programs: all $(UNIT_TESTS) $(COMPONENT_TESTS) $(TEST_TOOLS) ## Build the test programs, run none
 
@@ -187,3 +187,6 @@ bench-engine: $(BUILD)/tests/bench/bench_engine ## Walks and approvals in memory
 
 bench-store: $(BUILD)/tests/bench/bench_store $(BUILD)/tests/bench/bench_repository ## Without Kafka: what the database allows, and the library's repository (BENCH_STORE=options)
 	@BENCH_BUILD=$(abspath $(BUILD)) tests/bench/store $(BENCH_STORE)
+
+bench-large: $(BUILD)/tests/bench/bench_large ## 10^6 instances in a cache; commands on random ones with 10^4 and 10^7 rows (BENCH_LARGE=options)
+	@tests/run/with-stack bench-large mariadb -- $(BUILD)/tests/bench/bench_large $(BENCH_LARGE)

@@ -20,15 +20,20 @@
 #define HOT_MAX     4096
 #define BUCKETS_MIN 64
 
+/* Small, since there are millions: 40 bytes, which take 48 of the heap. */
 typedef struct entry {
     bf_list_node_t node; /* in hot or cold */
     struct entry *chain;
     bf_instance_t *inst;
     uint32_t hash;
-    size_t bytes; /* as counted last */
-    bool hot;
-    bool used; /* since the last trim */
+    unsigned units : 30; /* of UNIT bytes, as counted last */
+    unsigned hot : 1;
+    unsigned used : 1; /* since the last trim */
 } entry_t;
+
+#define UNIT        ((size_t)16)
+#define ENTRY_BYTES ((size_t)48)
+#define UNITS_MAX   ((size_t)0x3fffffff)
 
 struct bf_cache {
     size_t max_bytes;
@@ -115,9 +120,10 @@ static void grow_buckets(bf_cache_t *cache)
 /* Count the entry's bytes anew. */
 static void recount(bf_cache_t *cache, entry_t *entry)
 {
-    size_t bytes = bf_instance_held_bytes(entry->inst) + sizeof(*entry);
-    cache->bytes = cache->bytes - entry->bytes + bytes;
-    entry->bytes = bytes;
+    size_t units = (bf_instance_held_bytes(entry->inst) + ENTRY_BYTES + UNIT - 1) / UNIT;
+    units = units < UNITS_MAX ? units : UNITS_MAX;
+    cache->bytes = cache->bytes - entry->units * UNIT + units * UNIT;
+    entry->units = (unsigned)units & UNITS_MAX;
 }
 
 static void move_to_front(bf_cache_t *cache, entry_t *entry, bool hot)
@@ -149,7 +155,7 @@ static void remove_entry(bf_cache_t *cache, entry_t *entry)
 {
     *find(cache, bf_instance_id(entry->inst), entry->hash) = entry->chain;
     bf_list_remove(entry->hot ? &cache->hot : &cache->cold, &entry->node);
-    cache->bytes -= entry->bytes;
+    cache->bytes -= entry->units * UNIT;
     bf_instance_free(entry->inst);
     free(entry);
 }

@@ -5,6 +5,7 @@
  */
 #include "bpmflow/instance.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ void bf_instance_set_live(bf_instance_t *inst, bf_instance_live_t *live)
 bf_instance_t *bf_instance_new(const char *id)
 {
     size_t len = strlen(id);
-    bf_instance_t *inst = calloc(1, sizeof(*inst) + len + 1);
+    bf_instance_t *inst = calloc(1, offsetof(bf_instance_t, id) + len + 1);
     if (!inst) {
         return NULL;
     }
@@ -426,11 +427,17 @@ bool bf_instance_is_packed(const bf_instance_t *inst)
     return inst->is_packed;
 }
 
+/* What a block takes of the heap (of glibc, and of others about). */
+static size_t block_bytes(size_t size)
+{
+    return (size + sizeof(size_t) + 15) / 16 * 16;
+}
+
 size_t bf_instance_held_bytes(const bf_instance_t *inst)
 {
-    size_t sum = sizeof(*inst) + strlen(inst->id) + 1;
+    size_t sum = block_bytes(offsetof(bf_instance_t, id) + strlen(inst->id) + 1);
     if (inst->is_packed) {
-        return sum + bf_instance_pack_bytes(inst->as.pack);
+        return sum + block_bytes(bf_instance_pack_bytes(inst->as.pack));
     }
     const bf_instance_live_t *live = inst->as.live;
     return sum + sizeof(*live) + bf_arena_held_bytes(&live->mem) +

@@ -4,11 +4,11 @@
  * Texts stand with their NUL, numbers as 4 bytes:
  *
  *     size of the block
- *     flags: the updater is the creator, there are no variables
- *     graph ID, graph hash, creator, [updater], tasks
- *     number of states, and for each: key, state, number of routes + 1 (0 = none),
- *         the routes
- *     [variables as JSON]
+ *     flags: the updater is the creator, there are no variables, the hash is binary
+ *     graph ID, graph hash (8 bytes where it is 16 hexadecimal digits), creator,
+ *         [updater], tasks
+ *     number of states (1 byte; 255: 4 bytes follow), and for each: key, state, number of
+ * routes + 1 (0 = none), the routes [variables as JSON]
  *
  * Keys that begin with the ID of the instance's graph are written from the ':' on, and
  * their state has a bit that says so.  Nothing here ever leaves the process.
@@ -22,6 +22,9 @@
 
 #define FLAG_SAME_UPDATER 1U
 #define FLAG_NO_VARS      2U
+#define FLAG_BINARY_HASH  4U
+#define MANY              255U /* states: more than a byte can tell */
+#define HASH_DIGITS       16
 #define STATE_OWN_GRAPH   0x80U /* the key lacks the graph's ID */
 
 static void put_u32(bf_str_t *str, size_t value)
@@ -35,12 +38,55 @@ static void put_text(bf_str_t *str, const char *text)
     bf_str_append(str, text, strlen(text) + 1);
 }
 
+static void put_count(bf_str_t *str, uint32_t count)
+{
+    bf_str_putc(str, (char)(count < MANY ? count : MANY));
+    if (count >= MANY) {
+        put_u32(str, count);
+    }
+}
+
+/* The hash of a graph as it is made here. */
+static bool is_binary(const char *hash)
+{
+    return strlen(hash) == HASH_DIGITS && strspn(hash, "0123456789abcdef") == HASH_DIGITS;
+}
+
+static unsigned digit_value(char digit)
+{
+    return (unsigned)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+static void put_hash(bf_str_t *str, const char *hash)
+{
+    for (size_t i = 0; i < HASH_DIGITS; i += 2) {
+        bf_str_putc(str, (char)(digit_value(hash[i]) << 4 | digit_value(hash[i + 1])));
+    }
+}
+
 static uint32_t take_u32(const char **at)
 {
     uint32_t number;
     memcpy(&number, *at, sizeof(number));
     *at += sizeof(number);
     return number;
+}
+
+static uint32_t take_count(const char **at)
+{
+    unsigned count = (unsigned char)*(*at)++;
+    return count < MANY ? count : take_u32(at);
+}
+
+static void take_hash(const char **at, char ret[HASH_DIGITS + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < HASH_DIGITS; i += 2) {
+        unsigned byte = (unsigned char)*(*at)++;
+        ret[i] = digits[byte >> 4];
+        ret[i + 1] = digits[byte & 15U];
+    }
+    ret[HASH_DIGITS] = '\0';
 }
 
 static const char *take_text(const char **at)
@@ -82,17 +128,23 @@ static void put_all(bf_str_t *str, const bf_instance_live_t *live)
     size_t graph_len = strlen(texts->graph_id);
     bool same = !strcmp(texts->creator, texts->updater);
     bool no_vars = !bf_vars_count(live->vars);
+    bool binary = is_binary(texts->graph_hash);
     put_u32(str, 0); /* the size, written at the end */
     bf_str_putc(str,
-                (char)((same ? FLAG_SAME_UPDATER : 0) | (no_vars ? FLAG_NO_VARS : 0)));
+                (char)((same ? FLAG_SAME_UPDATER : 0) | (no_vars ? FLAG_NO_VARS : 0) |
+                       (binary ? FLAG_BINARY_HASH : 0)));
     put_text(str, texts->graph_id);
-    put_text(str, texts->graph_hash);
+    if (binary) {
+        put_hash(str, texts->graph_hash);
+    } else {
+        put_text(str, texts->graph_hash);
+    }
     put_text(str, texts->creator);
     if (!same) {
         put_text(str, texts->updater);
     }
     put_text(str, texts->tasks);
-    put_u32(str, live->states.used);
+    put_count(str, live->states.used);
     for (uint32_t i = 0; i < live->states.used; i++) {
         put_entry(str, &live->states.entries[i], texts->graph_id, graph_len);
     }
@@ -138,7 +190,13 @@ static bf_status_t read_texts(bf_instance_live_t *live, unsigned flags, const ch
 {
     bf_instance_texts_t *texts = &live->texts;
     texts->graph_id = copy_text(live, at);
-    texts->graph_hash = copy_text(live, at);
+    if (flags & FLAG_BINARY_HASH) {
+        char hash[HASH_DIGITS + 1];
+        take_hash(at, hash);
+        texts->graph_hash = bf_arena_strdup(&live->mem, hash);
+    } else {
+        texts->graph_hash = copy_text(live, at);
+    }
     texts->creator = copy_text(live, at);
     texts->updater = flags & FLAG_SAME_UPDATER ? texts->creator : copy_text(live, at);
     texts->tasks = copy_text(live, at);
@@ -198,7 +256,7 @@ static bf_status_t unpack(bf_instance_live_t *live, bf_arena_t *arena, const cha
     (void)take_u32(&at);
     unsigned flags = (unsigned char)*at++;
     bf_status_t rc = read_texts(live, flags, &at);
-    uint32_t count = rc == BF_OK ? take_u32(&at) : 0;
+    uint32_t count = rc == BF_OK ? take_count(&at) : 0;
     for (uint32_t i = 0; rc == BF_OK && i < count; i++) {
         rc = read_entry(live, arena, &at);
     }

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -188,4 +189,27 @@ Test(cache, trim__packs_what_is_not_used)
         cr_assert_eq(bf_instance_stored_revision(inst), 1);
     }
     bf_cache_free(cache);
+}
+
+/* The bound is one of memory, so the count must be what the heap gives. */
+Test(cache, trim__counts_what_the_heap_gives)
+{
+    enum { COUNT = 30000 };
+    size_t before = mallinfo2().uordblks;
+    bf_cache_t *cache = bf_cache_new((size_t)1 << 30);
+    for (int i = 0; i < COUNT; i++) {
+        (void)put_number(cache, i);
+        if (i % 100 == 0) {
+            bf_cache_trim(cache);
+        }
+    }
+    bf_cache_trim(cache);
+    double heap = (double)(mallinfo2().uordblks - before);
+    double counted = (double)stats_of(cache).bytes;
+    bf_cache_free(cache);
+    if (heap < 1) {
+        cr_skip_test("the allocator of this build does not tell");
+    }
+    cr_assert_gt(counted, heap * 0.9, "%.0f bytes, counted %.0f", heap, counted);
+    cr_assert_lt(counted, heap * 1.1, "%.0f bytes, counted %.0f", heap, counted);
 }
