@@ -20,6 +20,9 @@
 
 #define SESSION_TIMEOUT_MS 10000
 #define HEARTBEAT_MS       500LL
+/* Also how long a group waits for a member that does not come to a rebalance, and a
+ * member for an answer that was lost: all partitions stand still that long. */
+#define POLL_INTERVAL_MS 60000LL
 
 struct bf_consumer {
     bf_bus_context_t context;
@@ -150,6 +153,7 @@ static bf_status_t make_handle(bf_consumer_t *consumer,
 {
     char session[32];
     char heartbeat[32];
+    char poll_interval[32];
     long long session_ms =
         options->session_timeout_ms ? options->session_timeout_ms : SESSION_TIMEOUT_MS;
     (void)snprintf(session, sizeof(session), "%lld", session_ms);
@@ -157,15 +161,18 @@ static bf_status_t make_handle(bf_consumer_t *consumer,
      * still that long, and so does every partition of the group. */
     (void)snprintf(heartbeat, sizeof(heartbeat), "%lld",
                    session_ms > HEARTBEAT_MS * 4 ? HEARTBEAT_MS : session_ms / 4);
-    bf_property_t all[DEFAULT_COUNT + 3];
+    (void)snprintf(poll_interval, sizeof(poll_interval), "%lld",
+                   session_ms > POLL_INTERVAL_MS ? session_ms : POLL_INTERVAL_MS);
+    bf_property_t all[DEFAULT_COUNT + 4];
     memcpy(all, defaults, sizeof(defaults));
     all[DEFAULT_COUNT] = (bf_property_t){"group.id", options->group};
     all[DEFAULT_COUNT + 1] = (bf_property_t){"session.timeout.ms", session};
     all[DEFAULT_COUNT + 2] = (bf_property_t){"heartbeat.interval.ms", heartbeat};
+    all[DEFAULT_COUNT + 3] = (bf_property_t){"max.poll.interval.ms", poll_interval};
     bf_bus_setup_t setup = {.context = &consumer->context,
                             .client_id = options->client_id,
                             .defaults = all,
-                            .default_count = DEFAULT_COUNT + 3,
+                            .default_count = DEFAULT_COUNT + 4,
                             .properties = options->properties,
                             .property_count = options->property_count,
                             .configure = configure};
