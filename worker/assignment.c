@@ -110,6 +110,12 @@ void bf_assignment_stop_part(bf_shard_t *shard, int32_t partition, const char *f
     }
     bf_shard_log_part(shard, BF_LOG_ERROR, partition, "the partition is stopped: %s",
                       part->reason);
+    bf_err_t err = BF_ERR_INIT;
+    if (bf_store_note_problem(shard->store, shard->topic, partition, shard->owner,
+                              part->reason, &err) != BF_OK) {
+        bf_shard_log_part(shard, BF_LOG_DEBUG, partition,
+                          "bpmflow status will not tell that: %s", err.text);
+    }
     bf_assignment_report(shard);
 }
 

@@ -82,6 +82,24 @@ bf_status_t bf_store_release_partition(bf_store_t *store, const char *topic,
                                        int32_t partition_no, int64_t epoch,
                                        bf_err_t *err) BF_MUST_USE;
 
+#define BF_PROBLEM_MAX 513 /* bytes of the text, with its NUL */
+
+typedef struct bf_partition_problem {
+    char owner[129]; /* "" = there never was one */
+    char text[BF_PROBLEM_MAX];
+    int64_t wall_ms;
+    bool is_over; /* somebody has worked on the partition since */
+} bf_partition_problem_t;
+
+/** Why the owner has stopped a partition, for those who look from outside; replaces what
+ *  was noted before. Errors of the database. */
+bf_status_t bf_store_note_problem(bf_store_t *store, const char *topic,
+                                  int32_t partition_no, const char *owner,
+                                  const char *text, bf_err_t *err) BF_MUST_USE;
+bf_status_t bf_store_read_problem(bf_store_t *store, const char *topic,
+                                  int32_t partition_no, bf_partition_problem_t *ret,
+                                  bf_err_t *err) BF_MUST_USE;
+
 /* --- instances --- */
 
 /**

@@ -9,7 +9,7 @@
 #include "lib/store/migrations_int.h"
 
 /* X(version, name of the file without .sql), without gaps */
-#define MIGRATION_LIST(X) X(1, 0001_flow) X(2, 0002_purge)
+#define MIGRATION_LIST(X) X(1, 0001_flow) X(2, 0002_purge) X(3, 0003_problem)
 
 #define X(version, name)                                                                 \
     __asm__(".pushsection .rodata\n"                                                     \

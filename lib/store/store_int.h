@@ -54,6 +54,15 @@ void bf_list_stmt_reset(bf_list_stmt_t *list);
     X(RELEASE_PARTITION, "offset row",                                                   \
       "UPDATE bpm_flow_offset SET released = TRUE, update_time = ? "                     \
       "WHERE topic = ? AND partition_no = ? AND epoch = ?")                              \
+    X(NOTE_PROBLEM, "problem of a partition",                                            \
+      "INSERT INTO bpm_flow_problem (topic, partition_no, owner, problem, "              \
+      "problem_time) VALUES (?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE "                    \
+      "owner = VALUES(owner), problem = VALUES(problem), "                               \
+      "problem_time = VALUES(problem_time)")                                             \
+    X(READ_PROBLEM, "problem of a partition",                                            \
+      "SELECT p.owner, p.problem, p.problem_time, o.update_time FROM "                   \
+      "bpm_flow_problem p LEFT JOIN bpm_flow_offset o ON o.topic = p.topic AND "         \
+      "o.partition_no = p.partition_no WHERE p.topic = ? AND p.partition_no = ?")        \
     X(INSERT_TOPIC, "topic number",                                                      \
       "INSERT IGNORE INTO bpm_flow_topic (topic, topic_id) VALUES (?, ?)")               \
     X(READ_TOPIC, "topic number",                                                        \

@@ -217,6 +217,32 @@ Test(cli_look, status__shows_how_far_the_partitions_are)
     cr_assert_eq(test_cli_count(world.cli.out, "\"owner\":\"worker-1/0\""), 2);
     cr_assert_eq(test_cli_count(world.cli.out, "\"unpublished\":1,"), 2);
     cr_assert_eq(test_cli_count(world.cli.out, "\"end\":1,"), 1);
+    cr_assert_eq(test_cli_count(world.cli.out, "\"rate\":0.0,\"stopped\":false,"
+                                               "\"last_error\":null,"),
+                 2);
+}
+
+Test(cli_look, status__tells_the_rate_and_what_has_stopped_a_partition)
+{
+    char sql[400];
+    (void)snprintf(sql, sizeof sql,
+                   "INSERT INTO bpm_flow_problem VALUES "
+                   "('%s', 0, 'worker-2/1', 'the topic was made anew', "
+                   "UTC_TIMESTAMP(3) + INTERVAL 1 HOUR), "
+                   "('%s', 1, 'worker-1/0', 'rows are gone', '2020-02-03 04:05:06.789')",
+                   world.commands, world.commands);
+    test_db_sql(&world.db, sql);
+    test_cli_run(&world.cli, "status", "--interval", "0", NULL);
+    test_cli_expect(&world.cli, 0);
+    test_cli_expect_out(&world.cli, "partition 0 is stopped by worker-2/1 at 20");
+    test_cli_expect_out(&world.cli, ": the topic was made anew\n");
+    test_cli_expect_out(&world.cli, "partition 1 was stopped by worker-1/0 at "
+                                    "2020-02-03T04:05:06.789Z: rows are gone\n");
+    cr_assert_null(strstr(world.cli.out, "/s"));
+    test_cli_run(&world.cli, "status", "--interval", "50ms", "--json", NULL);
+    test_cli_expect_out(&world.cli, "\"rate\":0.0,\"stopped\":true,\"last_error\":\"the "
+                                    "topic was made anew\",\"last_error_time\":\"");
+    test_cli_expect_out(&world.cli, "\"stopped\":false,\"last_error\":\"rows are gone\"");
 }
 
 /* --- dead letters --- */

@@ -167,6 +167,42 @@ Test(store_partition, claim__ends_the_connection_that_holds_the_row)
     rows_end(&rows);
 }
 
+Test(store_partition, problem__is_kept_until_there_is_a_newer_one)
+{
+    rows_t rows;
+    bf_partition_problem_t problem;
+    char longer[700];
+    rows_begin(&rows);
+    cr_assert_eq(bf_store_read_problem(rows.store, ROWS_TOPIC, 0, &problem, NULL), BF_OK);
+    cr_assert_str_empty(problem.owner);
+    cr_assert_eq(bf_store_note_problem(rows.store, ROWS_TOPIC, 0, "worker-1/0",
+                                       "rows are gone", &rows.err),
+                 BF_OK, "%s", rows.err.text);
+    /* a partition that nobody has claimed yet has problems too */
+    cr_assert_eq(
+        bf_store_note_problem(rows.store, ROWS_TOPIC, 9, "worker-1/1", "x", NULL), BF_OK);
+    cr_assert_eq(bf_store_read_problem(rows.store, ROWS_TOPIC, 0, &problem, NULL), BF_OK);
+    cr_assert_str_eq(problem.owner, "worker-1/0");
+    cr_assert_str_eq(problem.text, "rows are gone");
+    cr_assert_gt(problem.wall_ms, 0);
+    cr_assert_not(problem.is_over);
+    /* cut, but not inside of a letter */
+    memset(longer, 'a', sizeof(longer));
+    memcpy(longer + BF_PROBLEM_MAX - 2, "\xC3\xA4", 2); /* NOLINT: the middle of a text */
+    longer[sizeof(longer) - 1] = '\0';
+    cr_assert_eq(
+        bf_store_note_problem(rows.store, ROWS_TOPIC, 0, "worker-2/0", longer, &rows.err),
+        BF_OK, "%s", rows.err.text);
+    cr_assert_eq(bf_store_read_problem(rows.store, ROWS_TOPIC, 0, &problem, NULL), BF_OK);
+    cr_assert_str_eq(problem.owner, "worker-2/0");
+    cr_assert_eq(strlen(problem.text), BF_PROBLEM_MAX - 2);
+    test_db_sql(&rows.db, "UPDATE bpm_flow_offset SET update_time = UTC_TIMESTAMP(3) + "
+                          "INTERVAL 1 MINUTE");
+    cr_assert_eq(bf_store_read_problem(rows.store, ROWS_TOPIC, 0, &problem, NULL), BF_OK);
+    cr_assert(problem.is_over);
+    rows_end(&rows);
+}
+
 Test(store_partition, release__marks_only_an_own_row)
 {
     rows_t rows;

@@ -120,7 +120,13 @@ Test(worker_kafka, gap__stops_the_partition_by_default)
     test_worker_spawn(&worker);
     test_worker_wait_log(&worker, "commands from offset 1 to 2 were deleted", 1);
     test_worker_wait_log(&worker, "worker.on_gap", 1);
-    test_worker_wait_ready(&worker, false);
+    test_worker_wait_unready(&worker, "partition 0 is stopped: commands from offset 1 to "
+                                      "2 were deleted");
+    /* and for those who look from outside */
+    cr_assert_not_null(strstr(test_db_text(&worker.db, "SELECT problem FROM "
+                                                       "bpm_flow_problem WHERE "
+                                                       "partition_no = 0"),
+                              "commands from offset 1 to 2 were deleted"));
     cr_assert_eq(test_worker_stop(&worker, SIGTERM), 0);
     cr_assert_eq(next_offset(), 1);
 }

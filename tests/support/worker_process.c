@@ -261,6 +261,18 @@ void test_worker_wait_ready(test_worker_t *worker, bool ready)
     }
 }
 
+void test_worker_wait_unready(test_worker_t *worker, const char *reason)
+{
+    char answer[1024] = "";
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    while (!get(worker, "/readyz", answer, sizeof(answer)) || !strstr(answer, " 503 ") ||
+           !strstr(answer, reason)) {
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "the reason '%s' does not come: %s",
+                     reason, answer);
+        bf_clock_sleep_ms(PAUSE_MS);
+    }
+}
+
 void test_worker_connect(test_worker_t *worker)
 {
     static const bf_property_t properties[] = {

@@ -61,6 +61,8 @@ void test_worker_end(test_worker_t *worker);
 
 /** Wait until /readyz answers with 200 (or not). */
 void test_worker_wait_ready(test_worker_t *worker, bool ready);
+/** Wait until /readyz says no, for a reason that has this text. */
+void test_worker_wait_unready(test_worker_t *worker, const char *reason);
 /** Wait until the log has the text `count` times. */
 void test_worker_wait_log(test_worker_t *worker, const char *text, int count);
 int test_worker_count_log(const test_worker_t *worker, const char *text);
