@@ -222,7 +222,8 @@ static bf_status_t add_messages(builder_t *builder, const bf_item_t *item, bf_er
     bf_status_t rc = bf_codec_make_reply(arena, &reply,
                                          &builder->messages[builder->message_count], err);
     if (rc == BF_OK) {
-        builder->message_count++;
+        builder->messages[builder->message_count++].early =
+            settings->replies.delivery == BF_REPLIES_EARLY;
     }
     return rc;
 }

@@ -59,6 +59,10 @@ void bf_hand_over(bf_shard_t *shard, bf_batch_t *batch)
         return;
     }
     publication->submitted_mono_ns = begin;
+    if (bf_publisher_early(shard->publisher, publication, &err) != BF_OK) {
+        bf_shard_log(shard, BF_LOG_WARNING, "replies go with the events: %s", err.text);
+        bf_err_clear(&err);
+    }
     atomic_fetch_add(&batch->refs, 1);
     shard->outbox = publication;
     while (shard->outbox) {

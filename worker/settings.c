@@ -16,6 +16,7 @@
 #define AT(field) offsetof(bf_settings_t, field)
 
 static const char *const choices_delivery[] = {"transactional", "idempotent", NULL};
+static const char *const choices_replies[] = {"transactional", "early", NULL};
 static const char *const choices_tls[] = {"disabled", "required", "verify-ca",
                                           "verify-full", NULL};
 static const char *const choices_first_start[] = {"beginning", "end", NULL};
@@ -77,6 +78,8 @@ static const bf_setting_t table[] = {
 
     {BOOL(replies.enabled, "true",
          "Publish a reply for each command.")},
+    {CHOICE(replies.delivery, "transactional", choices_replies,
+           "transactional: with the events. early: as soon as the database has committed; after a crash a reply can come twice, with the same bytes.")},
     {TEXT(replies.topic, "bpmflow.replies",
          "Topic of the replies to commands that name no reply_to. It must exist.")},
     {LIST(replies.allowed, "",
@@ -114,6 +117,8 @@ static const bf_setting_t table[] = {
         "Longest wait for an answer.")},
     {INT(mysql.write_timeout_ms, "30000", 1000, 600000, "ms",
         "Longest wait for a statement to be taken.")},
+    {BOOL(mysql.pipeline, "true",
+         "Send all statements of a transaction before the first answer is read. false: for proxies that take one at a time.")},
     {TEXT(mysql.repository_table, "bpm_flow_repository",
          "Table of the instances.")},
     {TEXT(mysql.task_table, "bpm_flow_task",
@@ -140,8 +145,8 @@ static const bf_setting_t table[] = {
         "Most bytes of records in one transaction.")},
     {INT(batch.linger_ms, "0", 0, 1000, "ms",
         "How long a batch waits for more commands after its first one. 0: it takes what is there; under load the next one fills while this one is committed.")},
-    {INT(batch.queue_depth, "2", 1, 16, "batches",
-        "Batches that may wait for their publication while the next one is worked on.")},
+    {INT(batch.queue_depth, "8", 1, 16, "batches",
+        "Batches that may wait for their publication while the next one is worked on; what waits is published together.")},
     {INT(batch.conflict_retries, "5", 1, 100, "",
         "How often a batch is done again because somebody else changed an instance, before its commands are rejected.")},
     {INT(batch.retry_min_ms, "50", 1, 60000, "ms",

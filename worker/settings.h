@@ -25,6 +25,7 @@ typedef struct bf_text_list {
 /* Values of the settings with choices; the order is that of the choices in the table. */
 typedef enum { BF_FIRST_START_BEGINNING, BF_FIRST_START_END } bf_first_start_t;
 typedef enum { BF_ON_GAP_STOP, BF_ON_GAP_SKIP } bf_on_gap_t;
+typedef enum { BF_REPLIES_TRANSACTIONAL, BF_REPLIES_EARLY } bf_reply_delivery_t;
 typedef enum {
     BF_CONTROLLER_ACTOR,
     BF_CONTROLLER_BLOCK,
@@ -55,6 +56,7 @@ typedef struct bf_settings {
     } events;
     struct {
         bool enabled;
+        int64_t delivery; /* bf_reply_delivery_t */
         char *topic;
         bf_text_list_t allowed;
     } replies;
@@ -78,6 +80,7 @@ typedef struct bf_settings {
         int64_t connect_timeout_ms;
         int64_t read_timeout_ms;
         int64_t write_timeout_ms;
+        bool pipeline;
         char *repository_table;
         char *task_table;
         bool auto_migrate;

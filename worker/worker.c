@@ -29,6 +29,7 @@ bf_db_options_t bf_worker_db_options(const bf_settings_t *settings)
         .database = settings->mysql.database,
         .tls = (bf_tls_t)settings->mysql.tls,
         .tls_ca = settings->mysql.tls_ca[0] ? settings->mysql.tls_ca : NULL,
+        .one_at_a_time = !settings->mysql.pipeline,
         .connect_timeout_ms = (uint32_t)settings->mysql.connect_timeout_ms,
         .read_timeout_ms = (uint32_t)settings->mysql.read_timeout_ms,
         .write_timeout_ms = (uint32_t)settings->mysql.write_timeout_ms,

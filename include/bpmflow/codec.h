@@ -144,6 +144,7 @@ typedef struct bf_message {
     size_t value_len;
     const bf_header_t *headers;
     size_t header_count;
+    bool early; /* need not wait for the transaction: bf_publisher_early() */
 } bf_message_t;
 
 /** Bytes that a message takes in a Kafka request, rounded up; what a broker's limit is

@@ -38,6 +38,9 @@ typedef struct bf_db_options {
     uint32_t connect_timeout_ms; /* 0 = 5000 */
     uint32_t read_timeout_ms;    /* 0 = 30000 */
     uint32_t write_timeout_ms;   /* 0 = 30000 */
+    /* Wait for the answer to each statement before the next one is sent (for proxies that
+     * take one at a time; Oracle's client library always does). */
+    bool one_at_a_time;
 } bf_db_options_t;
 
 /**

@@ -3,13 +3,14 @@
  *
  * One publisher per shard: a bounded queue of publications and one producer.
  *
- * Delivery `transactional`: each publication is one Kafka transaction of its messages and
- * the consumer offsets.  Whatever fails, the same publication is tried again, in order,
- * never skipped: after an error that asks for it the transaction is aborted; after any
- * other error the producer is replaced (its init_transactions ends what the old one left
- * open, one way or the other), and then the group's committed offsets say whether the
- * publication went through: they moved in the same transaction.  So nothing is published
- * twice for read_committed readers and nothing is left out.
+ * Delivery `transactional`: what is queued, one publication or several in their order, is
+ * one Kafka transaction of their messages and the consumer offsets.  Whatever fails, the
+ * same publication is tried again, in order, never skipped: after an error that asks for
+ * it the transaction is aborted; after any other error the producer is replaced (its
+ * init_transactions ends what the old one left open, one way or the other), and then the
+ * group's committed offsets say whether the publication went through: they moved in the
+ * same transaction.  So nothing is published twice for read_committed readers and nothing
+ * is left out.
  *
  * Delivery `idempotent`: messages are produced and acknowledged, then the offsets are
  * committed by the consumer.  After a crash in between they are published again.
@@ -50,6 +51,7 @@ typedef struct bf_publication {
     int64_t submitted_mono_ns;  /* for the metric */
     void (*release)(void *owner);
     void *owner;
+    size_t early; /* of bf_publisher_early(); 0 = all messages are still to be sent */
 } bf_publication_t;
 
 typedef struct bf_publisher_options {
@@ -59,6 +61,7 @@ typedef struct bf_publisher_options {
     const char *group;            /* required for transactional: whose offsets are read */
     bf_delivery_t delivery;
     size_t queue_depth; /* 0 = 2 */
+    bool early;         /* bf_publisher_early() sends; otherwise it does nothing */
     const bf_property_t *properties;
     size_t property_count;
     int64_t transaction_timeout_ms; /* 0 = 15000 */
@@ -91,6 +94,14 @@ bf_status_t bf_publisher_new(const bf_publisher_options_t *options, int64_t time
 /** Largest message that the producer takes (bf_message_bytes() of it). What is larger has
  *  to be refused before it is committed to the database. */
 size_t bf_publisher_max_message_bytes(const bf_publisher_t *publisher);
+
+/** Send the messages that are marked early now, by a plain idempotent producer; call it
+ *  once, before _submit.  They are acknowledged before the offsets of the publication
+ *  move, so none is lost; after a crash in between they are sent again.  Does not wait
+ *  for the broker.  Whatever cannot be sent early goes with the rest: an error is only
+ *  for the log. */
+bf_status_t bf_publisher_early(bf_publisher_t *publisher, bf_publication_t *publication,
+                               bf_err_t *err) BF_MUST_USE;
 
 /** Hand over a batch; waits while the queue is full, at most timeout_ms.
  *  @return BF_OK: it is the queue's now.  In all other cases the caller keeps it:

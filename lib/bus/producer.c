@@ -18,10 +18,11 @@
 #define OPAQUE_OF(i)  ((void *)(uintptr_t)((i) + 1))
 #define INDEX_OF(ptr) ((size_t)(uintptr_t)(ptr)-1)
 
+/* Every delivery is reported, not only those that failed: flush and commit look every
+ * 10 ms whether all is delivered, unless a report wakes them. */
 static const bf_property_t defaults[] = {
     {"enable.idempotence", "true"},
     {"partitioner", "murmur2_random"}, /* as Java does */
-    {"delivery.report.only.error", "true"},
     {"queue.buffering.max.kbytes", "262144"},
     /* A topic that does not exist has to fail before the transaction times out. */
     {"topic.metadata.propagation.max.ms", "5000"},
@@ -36,10 +37,14 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *message, void 
     bf_bus_context_t *context = opaque;
     bf_producer_t *producer = context->owner;
     bf_producer_failure_t *failure = &producer->failure;
+    size_t index = INDEX_OF(message->_private);
+    if (producer->delivered) {
+        producer->delivered(producer, index, message->err != RD_KAFKA_RESP_ERR_NO_ERROR);
+        return;
+    }
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         return;
     }
-    size_t index = INDEX_OF(message->_private);
     if (failure->code != RD_KAFKA_RESP_ERR_NO_ERROR && failure->index <= index) {
         return;
     }
@@ -64,7 +69,7 @@ static bf_status_t make_handle(bf_producer_t *producer, bf_err_t *err)
     const bf_producer_setup_t *from = &producer->setup;
     char timeout[BF_NUM_TEXT_MAX];
     (void)bf_num_format_i64(from->transaction_timeout_ms, timeout);
-    bf_property_t all[DEFAULT_COUNT + 3];
+    bf_property_t all[DEFAULT_COUNT + 4];
     size_t count = DEFAULT_COUNT;
     memcpy(all, defaults, sizeof(defaults));
     if (from->transactional_id) {
@@ -72,9 +77,12 @@ static bf_status_t make_handle(bf_producer_t *producer, bf_err_t *err)
         all[count++] = (bf_property_t){"transaction.timeout.ms", timeout};
         /* A transaction that begins right after a commit is told to come again; with the
          * default of 100 ms that would be most of its time. */
-        all[count++] = (bf_property_t){"retry.backoff.ms", "5"};
+        all[count++] = (bf_property_t){"retry.backoff.ms", "2"};
     } else {
         all[count++] = (bf_property_t){"message.timeout.ms", "0"}; /* until it works */
+    }
+    if (from->linger_ms) {
+        all[count++] = (bf_property_t){"linger.ms", from->linger_ms};
     }
     producer->context.owner = producer;
     producer->context.event = RD_KAFKA_RESP_ERR_NO_ERROR;

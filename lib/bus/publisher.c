@@ -20,9 +20,11 @@
 #define DEFAULT_DEPTH          2
 #define DEFAULT_TRANSACTION_MS 15000
 #define IDLE_POLL_MS           500
+#define EARLY_SLICE_MS         200
+#define EARLY_TOLD_MS          5000
+#define CLOSE_GRACE_MS         5000
 #define FIRST_BACKOFF_MS       50
 #define MAX_BACKOFF_MS         2000
-#define CLOSE_GRACE_MS         5000
 
 struct bf_publisher {
     bf_publisher_options_t options; /* callbacks; texts point to the copies below */
@@ -30,21 +32,23 @@ struct bf_publisher {
     bf_property_t *properties;      /* copies */
     size_t max_message_bytes;       /* set before the thread starts, never changes */
     bf_producer_t producer;         /* publisher's thread only, once it runs */
+    bf_early_t early;
     pthread_t thread;
     bool running; /* the thread was started; owner's thread only */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* with lock; anything below */
-    bf_publication_t *ring; /* lock */
-    size_t depth;           /* set at new, never changes */
-    size_t head;            /* lock */
-    size_t count;           /* lock; 0..depth */
-    bool busy;              /* lock; the head is in work */
-    bool discarding;        /* lock; drop the publication in work at once */
-    bool closing;           /* lock; once true, stays true */
-    int64_t close_by_ms;    /* lock; monotonic: what is in work may go on until then */
-    bf_err_t ended;         /* lock; BF_OK = works */
-    bf_err_t trouble;       /* lock; of the last attempt that failed; BF_OK = none */
+    pthread_cond_t changed;  /* with lock; anything below */
+    bf_publication_t *ring;  /* lock */
+    bf_publication_t *heads; /* publisher's thread: copies of those in work */
+    size_t depth;            /* set at new, never changes */
+    size_t head;             /* lock */
+    size_t count;            /* lock; 0..depth */
+    size_t busy;             /* lock; so many from the head on are in work */
+    bool discarding;         /* lock; drop the publication in work at once */
+    bool closing;            /* lock; once true, stays true */
+    int64_t close_by_ms;     /* lock; monotonic: what is in work may go on until then */
+    bf_err_t ended;          /* lock; BF_OK = works */
+    bf_err_t trouble;        /* lock; of the last attempt that failed; BF_OK = none */
 };
 
 /* --- waiting --- */
@@ -70,7 +74,7 @@ static bool must_stop(void *arg)
 {
     bf_publisher_t *publisher = arg;
     pthread_mutex_lock(&publisher->lock);
-    bool may_go_on = publisher->busy && bf_clock_mono_ms() < publisher->close_by_ms;
+    bool may_go_on = publisher->busy > 0 && bf_clock_mono_ms() < publisher->close_by_ms;
     bool stop = publisher->discarding || (publisher->closing && !may_go_on);
     pthread_mutex_unlock(&publisher->lock);
     return stop;
@@ -111,6 +115,27 @@ static bf_status_t attempt(bf_publisher_t *publisher, const bf_publication_t *pu
         bf_err_set(err, rc, "publishing: %s", bf_status_text(rc));
     }
     return rc;
+}
+
+/* Until the early messages are acknowledged: the offsets move only then. */
+static bf_status_t await_early(bf_publisher_t *publisher, const bf_publication_t *items,
+                               size_t count)
+{
+    bf_err_t late = BF_ERR_INIT;
+    bf_err_set(&late, BF_E_TIMEOUT,
+               "the broker does not acknowledge replies that were sent early; waiting");
+    int64_t told_ms = bf_clock_mono_ms();
+    for (size_t i = 0; i < count;) {
+        if (bf_early_wait(&publisher->early, &items[i], EARLY_SLICE_MS)) {
+            i++;
+        } else if (must_stop(publisher)) {
+            return BF_E_CANCELLED;
+        } else if (bf_clock_mono_ms() - told_ms >= EARLY_TOLD_MS) {
+            told_ms = bf_clock_mono_ms();
+            report(publisher, &late, false);
+        }
+    }
+    return BF_OK;
 }
 
 /* Until it is published. BF_E_CANCELLED: told to stop; BF_E_FENCED: ended. */
@@ -163,17 +188,19 @@ static void reopen(bf_publisher_t *publisher)
     }
 }
 
-/* Wait for work; false: closing. */
-static bool take_head(bf_publisher_t *publisher, bf_publication_t *ret)
+/* Wait for work; the number of publications that are in `ret` then, 0 = closing. */
+static size_t take_heads(bf_publisher_t *publisher, bf_publication_t *ret)
 {
-    bool found = false;
+    size_t found = 0;
     pthread_mutex_lock(&publisher->lock);
-    while (!publisher->closing && !found) {
+    while (!publisher->closing && found == 0) {
         if (publisher->count && publisher->ended.status == BF_OK &&
             !publisher->discarding) {
-            publisher->busy = true;
-            *ret = publisher->ring[publisher->head];
-            found = true;
+            for (size_t i = 0; i < publisher->count; i++) {
+                ret[i] = publisher->ring[(publisher->head + i) % publisher->depth];
+            }
+            found = bf_merge_count(ret, publisher->count);
+            publisher->busy = found;
         } else if (!wait_until(publisher, bf_clock_mono_ms() + IDLE_POLL_MS)) {
             pthread_mutex_unlock(&publisher->lock);
             if (publisher->producer.rk) {
@@ -187,40 +214,65 @@ static bool take_head(bf_publisher_t *publisher, bf_publication_t *ret)
     return found;
 }
 
-/* Take the head out (published), or leave it to _discard or _free. */
-static void finish_head(bf_publisher_t *publisher, bf_status_t rc, const bf_err_t *err)
+/* Take the heads out (published), or leave them to _discard or _free. */
+static void finish_heads(bf_publisher_t *publisher, bf_status_t rc, const bf_err_t *err)
 {
     pthread_mutex_lock(&publisher->lock);
-    publisher->busy = false;
     if (rc == BF_OK) {
-        publisher->head = (publisher->head + 1) % publisher->depth;
-        publisher->count--;
+        publisher->head = (publisher->head + publisher->busy) % publisher->depth;
+        publisher->count -= publisher->busy;
         bf_err_clear(&publisher->trouble);
     } else if (rc == BF_E_FENCED) {
         publisher->ended = *err;
     }
+    publisher->busy = 0;
     pthread_cond_broadcast(&publisher->changed);
     pthread_mutex_unlock(&publisher->lock);
+}
+
+static bf_status_t deliver_all(bf_publisher_t *publisher, const bf_publication_t *items,
+                               size_t count, bf_err_t *err)
+{
+    bf_merge_t merge;
+    bf_status_t rc = await_early(publisher, items, count);
+    while (rc == BF_OK &&
+           bf_merge_make(&merge, &publisher->early, items, count, err) != BF_OK) {
+        report(publisher, err, false);
+        rc = back_off(publisher, MAX_BACKOFF_MS) ? BF_OK : BF_E_CANCELLED;
+        bf_err_clear(err);
+    }
+    if (rc == BF_OK) {
+        rc = deliver(publisher, &merge.publication, err);
+        bf_merge_free(&merge);
+    }
+    return rc;
+}
+
+static void published(bf_publisher_t *publisher, bf_publication_t *item, int64_t spent_ns)
+{
+    if (publisher->options.on_published) {
+        publisher->options.on_published(publisher->options.arg, item, spent_ns);
+    }
+    bf_early_finish(&publisher->early, item);
+    release(item);
 }
 
 static void *run(void *arg)
 {
     bf_publisher_t *publisher = arg;
-    bf_publication_t publication;
-    while (take_head(publisher, &publication)) {
+    size_t count;
+    while ((count = take_heads(publisher, publisher->heads)) > 0) {
         bf_err_t err = BF_ERR_INIT;
         int64_t begin_ns = bf_clock_mono_ns();
-        bf_status_t rc = deliver(publisher, &publication, &err);
-        if (rc == BF_OK) {
-            if (publisher->options.on_published) {
-                publisher->options.on_published(publisher->options.arg, &publication,
-                                                bf_clock_mono_ns() - begin_ns);
-            }
-            release(&publication);
-        } else if (rc == BF_E_FENCED) {
+        bf_status_t rc = deliver_all(publisher, publisher->heads, count, &err);
+        int64_t spent_ns = bf_clock_mono_ns() - begin_ns;
+        for (size_t i = 0; rc == BF_OK && i < count; i++) {
+            published(publisher, &publisher->heads[i], spent_ns);
+        }
+        if (rc == BF_E_FENCED) {
             report(publisher, &err, true);
         }
-        finish_head(publisher, rc, &err);
+        finish_heads(publisher, rc, &err);
         reopen(publisher);
     }
     bf_producer_drop(&publisher->producer);
@@ -267,7 +319,8 @@ static bf_status_t set_up(bf_publisher_t *publisher,
 {
     publisher->depth = options->queue_depth ? options->queue_depth : DEFAULT_DEPTH;
     publisher->ring = calloc(publisher->depth, sizeof(*publisher->ring));
-    if (!publisher->ring || !copy_options(publisher, options)) {
+    publisher->heads = calloc(publisher->depth, sizeof(*publisher->heads));
+    if (!publisher->ring || !publisher->heads || !copy_options(publisher, options)) {
         return bf_err_nomem(err, "publisher");
     }
     const bf_publisher_options_t *own = &publisher->options;
@@ -284,6 +337,9 @@ static bf_status_t set_up(bf_publisher_t *publisher,
                                                 : DEFAULT_TRANSACTION_MS},
         .stop = must_stop,
         .stop_arg = publisher};
+    if (own->early) {
+        bf_early_init(&publisher->early, &publisher->producer);
+    }
     return BF_OK;
 }
 
@@ -365,10 +421,12 @@ void bf_publisher_free(bf_publisher_t *publisher)
         (void)pthread_join(publisher->thread, NULL);
     }
     bf_producer_drop(&publisher->producer);
+    bf_early_drop(&publisher->early);
     for (size_t i = 0; i < publisher->count; i++) {
         release(&publisher->ring[(publisher->head + i) % publisher->depth]);
     }
     free(publisher->ring);
+    free(publisher->heads);
     for (size_t i = 0; i < sizeof(publisher->texts) / sizeof(publisher->texts[0]); i++) {
         free(publisher->texts[i]);
     }
@@ -421,6 +479,12 @@ static bf_status_t timed_out(const bf_publisher_t *publisher, const char *what,
     return bf_err_set(err, BF_E_TIMEOUT, "%s after %lld ms%s%.350s", what,
                       (long long)timeout_ms, publisher->trouble.status ? ": " : "",
                       publisher->trouble.text);
+}
+
+bf_status_t bf_publisher_early(bf_publisher_t *publisher, bf_publication_t *publication,
+                               bf_err_t *err)
+{
+    return bf_early_send(&publisher->early, publication, err);
 }
 
 bf_status_t bf_publisher_submit(bf_publisher_t *publisher,
@@ -491,9 +555,12 @@ void bf_publisher_discard(bf_publisher_t *publisher)
     pthread_mutex_lock(&publisher->lock);
     publisher->discarding = true;
     pthread_cond_broadcast(&publisher->changed);
-    while (publisher->busy) {
+    while (publisher->busy > 0) {
         pthread_cond_wait(&publisher->changed, &publisher->lock);
     }
+    pthread_mutex_unlock(&publisher->lock);
+    bf_early_drop(&publisher->early);
+    pthread_mutex_lock(&publisher->lock);
     while (publisher->count) {
         bf_publication_t publication = publisher->ring[publisher->head];
         publisher->head = (publisher->head + 1) % publisher->depth;

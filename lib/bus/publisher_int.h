@@ -7,6 +7,7 @@
 #define BF_PUBLISHER_INT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "bpmflow/fault.h"
 #include "bpmflow/publisher.h"
@@ -34,9 +35,11 @@ typedef struct bf_producer_setup {
     const bf_property_t *properties;
     size_t property_count;
     int64_t transaction_timeout_ms;
+    const char *linger_ms; /* NULL = librdkafka's default; flushes do not wait for it */
 } bf_producer_setup_t;
 
-typedef struct bf_producer {
+typedef struct bf_producer bf_producer_t;
+struct bf_producer {
     bf_bus_context_t context; /* context.owner is this producer */
     bf_producer_setup_t setup;
     /* Asked between the slices of a call that may take long: true = give up. */
@@ -47,7 +50,10 @@ typedef struct bf_producer {
     size_t topic_count;
     bf_producer_failure_t failure;
     int64_t began_mono_ms; /* begin_transaction */
-} bf_producer_t;
+    /* Told of each delivery instead of `failure`; NULL = none. */
+    void (*delivered)(bf_producer_t *producer, size_t index, bool failed);
+    void *delivered_arg;
+};
 
 /** Make the handle and (transactional) init_transactions. BF_E_TIMEOUT, BF_E_CANCELLED,
  *  BF_E_INVALID, BF_E_BUS, BF_E_NOMEM. */
@@ -92,5 +98,56 @@ bf_status_t bf_publisher_attempt_plain(bf_producer_t *producer, bf_consumer_t *c
                                        const bf_publication_t *publication,
                                        bf_delivery_state_t *state,
                                        bf_err_t *err) BF_MUST_USE;
+
+/* --- messages that do not wait for the transaction: publisher_early.c --- */
+
+#define BF_EARLY_SLOTS 64
+
+/* Of one publication that has sent early messages. */
+typedef struct bf_early_slot {
+    atomic_bool used;      /* shard sets, publisher's thread clears */
+    atomic_size_t waiting; /* messages without an acknowledgement */
+    atomic_bool failed;    /* they go with the rest */
+} bf_early_slot_t;
+
+typedef struct bf_early {
+    bool on; /* set before the thread starts */
+    /* Opened and written to by the shard's thread, polled by the publisher's while it is
+     * busy with a publication, dropped while it is not. */
+    bf_producer_t producer;
+    bf_early_slot_t slots[BF_EARLY_SLOTS];
+} bf_early_t;
+
+void bf_early_init(bf_early_t *early, const bf_producer_t *like);
+/** Shard's thread. An error: they go with the rest. */
+bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication,
+                          bf_err_t *err) BF_MUST_USE;
+/** Publisher's thread: until all are acknowledged or failed; false: not in time. */
+bool bf_early_wait(bf_early_t *early, const bf_publication_t *publication,
+                   int64_t timeout_ms) BF_MUST_USE;
+/** Its early messages have arrived and need not be sent again. */
+bool bf_early_is_done(const bf_early_t *early, const bf_publication_t *publication);
+/** The publication is published. */
+void bf_early_finish(bf_early_t *early, const bf_publication_t *publication);
+/** Forget what is on its way. The publisher's thread must not be busy. */
+void bf_early_drop(bf_early_t *early);
+
+/* --- several publications as one: publisher_merge.c --- */
+
+#define BF_MERGE_MAX_MESSAGES 8000
+
+typedef struct bf_merge {
+    bf_publication_t publication; /* messages, offsets and group only */
+    bf_message_t *messages;
+    bf_topic_partition_t *offsets;
+} bf_merge_t;
+
+/** How many of the publications, from the first one on, go into one. At least 1. */
+size_t bf_merge_count(const bf_publication_t *items, size_t count);
+/** Borrows from the publications. BF_E_NOMEM. */
+bf_status_t bf_merge_make(bf_merge_t *merge, const bf_early_t *early,
+                          const bf_publication_t *items, size_t count,
+                          bf_err_t *err) BF_MUST_USE;
+void bf_merge_free(bf_merge_t *merge);
 
 #endif /* BF_PUBLISHER_INT_H */

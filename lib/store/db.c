@@ -350,6 +350,7 @@ bf_status_t bf_db_connect(const bf_db_options_t *options, bf_db_t **ret, bf_err_
         status = fail(db, "connecting", err);
         goto out;
     }
+    db->pipelined = !options->one_at_a_time;
     read_server(db);
     status = check_server_version(db, err);
     if (status == BF_OK) {

@@ -26,6 +26,7 @@ struct bf_db {
     uint64_t connection_id;
     size_t max_packet_bytes; /* the server's max_allowed_packet */
     int64_t id_step;         /* auto_increment_increment */
+    bool pipelined;          /* statements may be sent before earlier ones are answered */
 };
 
 /** Sets err to "what: text (number); remedy". */

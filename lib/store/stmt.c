@@ -170,6 +170,18 @@ static bf_status_t stmt_fail(const bf_stmt_t *stmt, bf_err_t *err)
                            mysql_stmt_error(stmt->handle), stmt->what, err);
 }
 
+size_t bf_stmt_param_count(const bf_stmt_t *stmt)
+{
+    return stmt->param_count;
+}
+
+#ifdef MARIADB_BASE_VERSION
+uint64_t bf_stmt_id(const bf_stmt_t *stmt)
+{
+    return stmt->handle->stmt_id;
+}
+#endif
+
 unsigned bf_stmt_errno(const bf_stmt_t *stmt)
 {
     return mysql_stmt_errno(stmt->handle);

@@ -60,6 +60,13 @@ void bf_stmt_close(bf_stmt_t *stmt);
 bf_status_t bf_stmt_run(bf_stmt_t *stmt, const bf_params_t *params, size_t first,
                         int64_t *ret_affected, bf_err_t *err) BF_MUST_USE;
 
+/** How many parameters it has. */
+size_t bf_stmt_param_count(const bf_stmt_t *stmt);
+#ifdef MARIADB_BASE_VERSION
+/** Its number on the server. */
+uint64_t bf_stmt_id(const bf_stmt_t *stmt);
+#endif
+
 /** Number of the error that the last failed run met; 0 = none. */
 unsigned bf_stmt_errno(const bf_stmt_t *stmt);
 /** Text of it, valid until the next run. */
@@ -118,16 +125,13 @@ typedef struct bf_bulk_rows {
     bf_bulk_ids_fn ids; /* may be NULL */
 } bf_bulk_rows_t;
 
-typedef struct bf_bulk_result {
-    int64_t affected; /* sum over all statements */
-    bool primary_key; /* BF_E_DUPLICATE: it was the primary key */
-} bf_bulk_result_t;
-
 /** Close the statements: before the connection goes. */
 void bf_bulk_reset(bf_bulk_t *bulk);
 
-/** Run for all rows in their order; stops at the first error. */
-bf_status_t bf_bulk_run(bf_bulk_t *bulk, const bf_bulk_rows_t *rows,
-                        bf_bulk_result_t *ret, bf_err_t *err) BF_MUST_USE;
+/** Prepare the statement for 2^power rows. The connection must be idle. */
+bf_status_t bf_bulk_prepare(bf_bulk_t *bulk, size_t power, bf_err_t *err) BF_MUST_USE;
+
+/** Put the parameters of the rows first, first + 1, ...; how many fit (at least 1). */
+size_t bf_bulk_fill(bf_bulk_t *bulk, const bf_bulk_rows_t *rows, size_t first);
 
 #endif /* BF_STORE_STMT_INT_H */

@@ -397,6 +397,7 @@ void bf_store_close(bf_store_t *store)
     free(store->numbers);
     bf_params_fini(&store->params);
     bf_params_fini(&store->bulk_params);
+    bf_pipe_fini(&store->pipe);
     bf_arena_fini(&store->texts);
     bf_arena_fini(&store->batch);
     free(store->conflicts);

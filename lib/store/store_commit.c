@@ -80,111 +80,150 @@ static void end_holders(bf_store_t *store, const bf_offset_advance_t *offsets,
     }
 }
 
-static bf_status_t advance_some(bf_store_t *store, const bf_offset_advance_t *offsets,
-                                size_t count, bf_err_t *err)
+static void advance_some(bf_store_t *store, const bf_offset_advance_t *offsets,
+                         size_t count, bf_pipe_group_t *group)
 {
     size_t k = 0;
-    int64_t matched = 0;
+    bf_err_t err = BF_ERR_INIT;
     while (advance_sizes[k] < count) {
         k++;
     }
-    bf_status_t status = BF_OK;
     if (store->advance[k] == NULL) {
-        status = prepare_advance(store, k, err);
-    }
-    if (status == BF_OK) {
-        put_advances(&store->params, offsets, count, advance_sizes[k]);
-        status = bf_stmt_run(store->advance[k], &store->params, 0, &matched, err);
-        if (status == BF_E_STORE_RETRY &&
-            bf_stmt_errno(store->advance[k]) == BF_SQL_LOCK_WAIT_TIMEOUT) {
-            end_holders(store, offsets, count);
+        bf_pipe_drain(&store->pipe);
+        if (!store->pipe.failed && prepare_advance(store, k, &err) != BF_OK) {
+            store->pipe.failed = true;
+            group->status = err.status;
+            group->err = err;
         }
     }
-    if (status == BF_OK && matched != (int64_t)count) {
-        status = bf_err_set(err, BF_E_FENCED,
-                            "%" PRId64 " of %zu offset rows matched (the first is "
-                            "%s/%" PRId32 " at %" PRId64 ", epoch %" PRId64
-                            "): a partition has another owner now",
-                            matched, count, offsets[0].topic, offsets[0].partition_no,
-                            offsets[0].from, offsets[0].epoch);
+    if (store->pipe.failed) {
+        return;
     }
-    return status;
+    const bf_pipe_wait_t wait = {.group = group, .what = "offset rows"};
+    put_advances(&store->params, offsets, count, advance_sizes[k]);
+    bf_pipe_run(&store->pipe, store->advance[k], &store->params, 0, &wait);
 }
 
-static bf_status_t advance_all(bf_store_t *store, const bf_batch_write_t *batch,
-                               bf_err_t *err)
+static void advance_all(bf_store_t *store, const bf_batch_write_t *batch,
+                        bf_pipe_group_t *group)
 {
-    bf_status_t status = BF_OK;
-    for (size_t i = 0; status == BF_OK && i < batch->offset_count; i += BF_ADVANCE_MAX) {
+    for (size_t i = 0; i < batch->offset_count; i += BF_ADVANCE_MAX) {
         size_t rest = batch->offset_count - i;
-        status = advance_some(store, &batch->offsets[i],
-                              rest < BF_ADVANCE_MAX ? rest : BF_ADVANCE_MAX, err);
+        advance_some(store, &batch->offsets[i],
+                     rest < BF_ADVANCE_MAX ? rest : BF_ADVANCE_MAX, group);
     }
-    return status;
+}
+
+static bf_status_t judge_advance(bf_store_t *store, const bf_batch_write_t *batch,
+                                 const bf_pipe_group_t *group, bf_err_t *err)
+{
+    const bf_offset_advance_t *offsets = batch->offsets;
+    if (group->number == BF_SQL_LOCK_WAIT_TIMEOUT) {
+        end_holders(store, offsets, batch->offset_count);
+    }
+    if (group->status != BF_OK) {
+        return bf_err_set(err, group->status, "%s", group->err.text);
+    }
+    if (group->affected == (int64_t)batch->offset_count) {
+        return BF_OK;
+    }
+    return bf_err_set(err, BF_E_FENCED,
+                      "%" PRId64 " of %zu offset rows matched (the first is "
+                      "%s/%" PRId32 " at %" PRId64 ", epoch %" PRId64
+                      "): a partition has another owner now",
+                      group->affected, batch->offset_count, offsets[0].topic,
+                      offsets[0].partition_no, offsets[0].from, offsets[0].epoch);
 }
 
 /* --- writing --- */
 
-static bf_status_t write_instances(bf_store_t *store, const bf_commit_work_t *work,
+/* The statements of a batch by purpose, in the order in which they are sent. */
+typedef struct writing {
+    bf_pipe_group_t begin;
+    bf_pipe_group_t advance;
+    bf_pipe_group_t new_rows;
+    bf_pipe_group_t changed_rows;
+    bf_pipe_group_t history;
+    bf_pipe_group_t commands;
+} writing_t;
+
+static bf_status_t fail_as(const bf_pipe_group_t *group, bf_status_t status,
+                           const char *prefix, bf_err_t *err)
+{
+    (void)bf_err_set(err, status, "%s%s", prefix, group->err.text);
+    return status;
+}
+
+static bf_status_t judge_instances(const writing_t *writing, size_t changed,
                                    bf_err_t *err)
 {
-    bf_bulk_result_t result;
+    if (writing->new_rows.status == BF_E_DUPLICATE) {
+        return BF_E_CONFLICT;
+    }
+    if (writing->new_rows.status != BF_OK) {
+        return fail_as(&writing->new_rows, writing->new_rows.status, "", err);
+    }
+    if (writing->changed_rows.status == BF_E_DUPLICATE) {
+        return BF_E_CONFLICT; /* a wrong number met another row's ID */
+    }
+    if (writing->changed_rows.status != BF_OK) {
+        return fail_as(&writing->changed_rows, writing->changed_rows.status, "", err);
+    }
+    return writing->changed_rows.affected == (int64_t)changed * 2 ? BF_OK : BF_E_CONFLICT;
+}
+
+static bf_status_t judge_log(const writing_t *writing, bf_err_t *err)
+{
+    if (writing->history.status == BF_E_DUPLICATE) {
+        /* The instance row says that this number is free: one of both tables was changed
+         * by hand, and trying again does not help. */
+        return fail_as(&writing->history, BF_E_STORE_DATA,
+                       "the history has a row of that number already: ", err);
+    }
+    if (writing->history.status != BF_OK) {
+        return fail_as(&writing->history, writing->history.status, "", err);
+    }
+    if (writing->commands.status == BF_E_DUPLICATE && writing->commands.primary_key) {
+        return fail_as(&writing->commands, BF_E_FENCED,
+                       "an offset was applied already: ", err);
+    }
+    return writing->commands.status == BF_OK
+               ? BF_OK
+               : fail_as(&writing->commands, writing->commands.status, "", err);
+}
+
+/* All statements go out at once; then their answers are judged in their order. */
+static bf_status_t write_rows(bf_store_t *store, const bf_commit_work_t *work,
+                              bf_err_t *err)
+{
+    writing_t writing;
+    memset(&writing, 0, sizeof(writing));
+    const bf_batch_write_t *batch = work->batch;
     const bf_bulk_rows_t new_rows = {work, work->new_count, bf_work_fill_new,
                                      bf_work_note_keys};
     const bf_bulk_rows_t changed_rows = {work, work->count - work->new_count,
                                          bf_work_fill_changed, NULL};
-    bf_status_t status = bf_bulk_run(&store->insert_instances, &new_rows, &result, err);
-    if (status == BF_E_DUPLICATE) {
-        return BF_E_CONFLICT;
-    }
-    if (status != BF_OK) {
-        return status;
-    }
-    status = bf_bulk_run(&store->update_instances, &changed_rows, &result, err);
-    if (status == BF_E_DUPLICATE) { /* a wrong number met another row's ID */
-        return BF_E_CONFLICT;
-    }
-    if (status == BF_OK && result.affected != (int64_t)changed_rows.count * 2) {
-        status = BF_E_CONFLICT;
-    }
-    return status;
-}
-
-static bf_status_t write_log(bf_store_t *store, const bf_commit_work_t *work,
-                             bf_err_t *err)
-{
-    bf_bulk_result_t result;
-    const bf_bulk_rows_t history = {work->batch->history, work->batch->history_count,
+    const bf_bulk_rows_t history = {batch->history, batch->history_count,
                                     bf_work_fill_history, NULL};
-    const bf_bulk_rows_t commands = {work, work->batch->command_count,
-                                     bf_work_fill_command, NULL};
-    bf_status_t status = bf_bulk_run(&store->insert_history, &history, &result, err);
-    if (status == BF_E_DUPLICATE) {
-        /* The instance row says that this number is free: one of both tables was changed
-         * by hand, and trying again does not help. */
-        bf_err_prefix(err, "the history has a row of that number already: ");
-        return BF_E_STORE_DATA;
+    const bf_bulk_rows_t commands = {work, batch->command_count, bf_work_fill_command,
+                                     NULL};
+    bf_pipe_t *pipe = &store->pipe;
+    bf_pipe_begin(pipe, &writing.begin);
+    advance_all(store, batch, &writing.advance);
+    bf_pipe_bulk(pipe, &store->insert_instances, &new_rows, &writing.new_rows);
+    bf_pipe_bulk(pipe, &store->update_instances, &changed_rows, &writing.changed_rows);
+    bf_pipe_bulk(pipe, &store->insert_history, &history, &writing.history);
+    bf_pipe_bulk(pipe, &store->insert_commands, &commands, &writing.commands);
+    bf_pipe_drain(pipe);
+    if (writing.begin.status != BF_OK) {
+        return fail_as(&writing.begin, writing.begin.status, "", err);
     }
-    if (status != BF_OK) {
-        return status;
-    }
-    status = bf_bulk_run(&store->insert_commands, &commands, &result, err);
-    if (status == BF_E_DUPLICATE && result.primary_key) {
-        bf_err_prefix(err, "an offset was applied already: ");
-        return BF_E_FENCED;
-    }
-    return status;
-}
-
-static bf_status_t write_rows(bf_store_t *store, const bf_commit_work_t *work,
-                              bf_err_t *err)
-{
-    bf_status_t status = advance_all(store, work->batch, err);
+    bf_status_t status = judge_advance(store, batch, &writing.advance, err);
     if (status == BF_OK) {
-        status = write_instances(store, work, err);
+        status = judge_instances(&writing, changed_rows.count, err);
     }
     if (status == BF_OK) {
-        status = write_log(store, work, err);
+        status = judge_log(&writing, err);
     }
     if (status == BF_OK) {
         status = BF_FAULT("store.before_commit");
@@ -196,7 +235,7 @@ static bf_status_t write_rows(bf_store_t *store, const bf_commit_work_t *work,
 static bf_status_t end_transaction(bf_store_t *store, bf_commit_report_t *report,
                                    bf_err_t *err)
 {
-    bf_status_t status = bf_db_execute(store->db, "COMMIT", err);
+    bf_status_t status = bf_pipe_end(&store->pipe, "COMMIT", err);
     if (status == BF_OK) {
         status = BF_FAULT("store.after_commit");
         if (status == BF_OK) {
@@ -216,16 +255,13 @@ static bf_status_t end_transaction(bf_store_t *store, bf_commit_report_t *report
 static bf_status_t write_batch(bf_store_t *store, const bf_commit_work_t *work,
                                bf_commit_report_t *report, bf_err_t *err)
 {
-    bf_status_t status = bf_db_execute(store->db, "START TRANSACTION", err);
-    if (status != BF_OK) {
-        return status;
-    }
-    status = write_rows(store, work, err);
+    bf_pipe_init(&store->pipe, store->db);
+    bf_status_t status = write_rows(store, work, err);
     if (status == BF_OK) {
         status = end_transaction(store, report, err);
     }
     if (status != BF_OK && !report->outcome_unknown) {
-        bf_store_rollback(store);
+        (void)!bf_pipe_end(&store->pipe, "ROLLBACK", NULL);
     }
     if (status == BF_E_CONFLICT) {
         bf_err_clear(err);

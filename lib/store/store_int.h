@@ -8,7 +8,7 @@
 
 #include "bpmflow/migrate.h"
 #include "bpmflow/store.h"
-#include "lib/store/stmt_int.h"
+#include "lib/store/pipe_int.h"
 
 /* A statement with a list in it ("... IN (?,?,?)"), prepared in three sizes; a shorter
  * list is filled up with its last item, which changes nothing. */
@@ -100,6 +100,7 @@ struct bf_store {
 
     bf_params_t params;      /* of single statements and lists */
     bf_params_t bulk_params; /* of the bulks */
+    bf_pipe_t pipe;          /* of the transaction of a batch */
     bf_bulk_t insert_instances;
     bf_bulk_t update_instances;
     bf_bulk_t insert_history;

@@ -5,8 +5,10 @@
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bpmflow/clock.h"
 #include "tests/support/proxy.h"
@@ -168,6 +170,115 @@ Test(store_lost, execute__a_deadlock_asks_to_try_again)
     bf_db_close(second.db);
     bf_instance_free(list[0]);
     bf_instance_free(list[1]);
+    rows_end(&rows);
+}
+
+typedef struct writer {
+    rows_t *rows;
+    bf_batch_write_t batch;
+    bf_status_t status;
+    atomic_bool done;
+} writer_t;
+
+static void *write_batch(void *arg)
+{
+    writer_t *writer = arg;
+    bf_commit_report_t report;
+    writer->status = rows_commit_batch(writer->rows, writer->batch, &report);
+    atomic_store(&writer->done, true);
+    return NULL;
+}
+
+/* A transaction with many rows: of two in a deadlock the smaller one is undone. */
+static bf_db_t *begin_large(const rows_t *rows)
+{
+    bf_db_t *db = connect_db(rows);
+    run_ok(db, "START TRANSACTION");
+    for (int i = 0; i < 100; i++) {
+        char sql[128];
+        (void)snprintf(sql, sizeof(sql),
+                       "INSERT INTO bpm_flow_topic (topic, topic_id) VALUES ('t%d', 'x')",
+                       i);
+        run_ok(db, sql);
+    }
+    run_ok(db, "UPDATE bpm_flow_repository SET seq = seq WHERE instant_id = 'b'");
+    return db;
+}
+
+/* The statements behind the one that fails are on their way already: they must not become
+ * transactions of their own. */
+Test(store_lost, commit__undone_in_the_middle_leaves_nothing_of_what_follows)
+{
+    rows_t rows;
+    pthread_t thread;
+    rows_begin(&rows);
+    bf_instance_t *inst = rows_instance("b");
+    bf_history_t history = rows_history(&rows, inst);
+    bf_command_row_t command = rows_command(&rows, rows.offset, inst, "c-1");
+    writer_t writer = {.rows = &rows,
+                       .batch = {.instances = &inst,
+                                 .instance_count = 1,
+                                 .history = &history,
+                                 .history_count = 1,
+                                 .commands = &command,
+                                 .command_count = 1}};
+    write_batch(&writer);
+    cr_assert_eq(writer.status, BF_OK, "all statements are prepared");
+    rows_change(inst); /* twice: now an upsert is prepared, too */
+    history = rows_history(&rows, inst);
+    command = rows_command(&rows, rows.offset, inst, "c-2");
+    write_batch(&writer);
+    cr_assert_eq(writer.status, BF_OK, "%s", rows.err.text);
+    rows_change(inst);
+    history = rows_history(&rows, inst);
+    command = rows_command(&rows, rows.offset, inst, "c-3");
+    atomic_store(&writer.done, false);
+    bf_db_t *other = begin_large(&rows);
+    cr_assert_eq(pthread_create(&thread, NULL, write_batch, &writer), 0);
+    while (!atomic_load(&writer.done) &&
+           test_db_int(&rows.db, "SELECT COUNT(*) FROM information_schema.innodb_trx "
+                                 "WHERE trx_state = 'LOCK WAIT'") == 0) {
+        (void)usleep(200000); /* the server refreshes that table ten times a second */
+    }
+    run_ok(other, "UPDATE bpm_flow_offset SET next_offset = next_offset");
+    run_ok(other, "ROLLBACK");
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_assert_eq(writer.status, BF_E_STORE_RETRY, "%s", rows.err.text);
+    cr_assert(strstr(rows.err.text, "1213"), "a deadlock: %s", rows.err.text);
+    cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_task"), 2);
+    cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_command"), 2);
+    cr_assert_eq(test_db_int(&rows.db, "SELECT next_offset FROM bpm_flow_offset"),
+                 rows.offset);
+    write_batch(&writer);
+    cr_assert_eq(writer.status, BF_OK, "the session writes again: %s", rows.err.text);
+    cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_task"), 3);
+    bf_db_close(other);
+    bf_instance_free(inst);
+    rows_end(&rows);
+}
+
+/* With statements that wait for each other's answer, all is the same. */
+Test(store_lost, commit__one_statement_at_a_time)
+{
+    rows_t rows;
+    rows_begin(&rows);
+    rows.db.options.one_at_a_time = true;
+    bf_store_close(rows.store);
+    rows.store = test_db_open_store(&rows.db);
+    bf_instance_t *list[3] = {rows_instance("a"), rows_instance("b"), rows_instance("c")};
+    cr_assert_eq(rows_commit(&rows, list, 3), BF_OK, "%s", rows.err.text);
+    rows_change(list[1]);
+    cr_assert_eq(rows_commit(&rows, list, 3), BF_OK, "%s", rows.err.text);
+    rows_change(list[2]);
+    test_db_sql(&rows.db,
+                "UPDATE bpm_flow_repository SET rev = 9 WHERE instant_id = 'c'");
+    cr_assert_eq(rows_commit(&rows, list, 3), BF_E_CONFLICT);
+    rows.offset--;
+    rows_change(list[1]);
+    cr_assert_eq(rows_commit(&rows, &list[1], 1), BF_E_FENCED);
+    for (size_t i = 0; i < 3; i++) {
+        bf_instance_free(list[i]);
+    }
     rows_end(&rows);
 }
 

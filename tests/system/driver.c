@@ -40,6 +40,7 @@ typedef struct {
     int seconds; /* limit of the whole run */
     unsigned seed;
     bool expect_duplicates;
+    bool allow_repeats; /* of the same bytes */
     bool send_only;
     bool read_only;    /* commands were sent by an earlier run */
     bool submits_only; /* no claims: one command a task */
@@ -53,6 +54,7 @@ typedef struct {
     uint16_t replies;
     bool accepted;
     bool duplicate;
+    uint64_t hash; /* of the first reply's bytes */
 } answer_t;
 
 typedef struct {
@@ -68,6 +70,7 @@ typedef struct {
     size_t acked;
     size_t foreign;   /* replies to commands of other runs */
     size_t garbage;   /* replies that cannot be understood */
+    size_t differing; /* replies of other bytes than the first one to the command */
     int64_t first_ms; /* time stamps of the first and the last reply */
     int64_t last_ms;
     double deadline; /* monotonic seconds */
@@ -189,6 +192,17 @@ static answer_t *find_answer(run_t *run, const char *command_id)
     return &run->answers[(size_t)instance * steps_of(&run->opt) + (size_t)step];
 }
 
+/* FNV-1a */
+static uint64_t hash_of(const rd_kafka_message_t *msg)
+{
+    const unsigned char *bytes = msg->payload;
+    uint64_t hash = 14695981039346656037U;
+    for (size_t i = 0; bytes != NULL && i < msg->len; i++) {
+        hash = (hash ^ bytes[i]) * 1099511628211U;
+    }
+    return hash;
+}
+
 static void take_reply(run_t *run, const rd_kafka_message_t *msg)
 {
     json_t *reply =
@@ -206,7 +220,12 @@ static void take_reply(run_t *run, const rd_kafka_message_t *msg)
         json_decref(reply);
         return;
     }
-    run->answered += answer->replies == 0 ? 1 : 0;
+    if (answer->replies == 0) {
+        run->answered++;
+        answer->hash = hash_of(msg);
+    } else if (answer->hash != hash_of(msg)) {
+        run->differing++;
+    }
     int64_t time_ms = rd_kafka_message_timestamp(msg, NULL);
     run->first_ms =
         run->first_ms == 0 || time_ms < run->first_ms ? time_ms : run->first_ms;
@@ -401,17 +420,19 @@ static int report(const run_t *run, double seconds)
                                                                                    : 0;
     }
     printf("{\"commands\":%zu,\"sent\":%zu,\"answered\":%zu,\"missing\":%zu,"
-           "\"repeated\":%zu,\"rejected\":%zu,\"wrong_duplicate_flag\":%zu,"
+           "\"repeated\":%zu,\"differing\":%zu,\"rejected\":%zu,"
+           "\"wrong_duplicate_flag\":%zu,"
            "\"foreign\":%zu,\"garbage\":%zu,\"seconds\":%.2f,\"per_second\":%.0f,"
            "\"first_reply_ms\":%lld,\"last_reply_ms\":%lld}\n",
-           run->total, run->sent, run->answered, missing, repeated, rejected,
-           wrong_duplicate, run->foreign, run->garbage, seconds,
+           run->total, run->sent, run->answered, missing, repeated, run->differing,
+           rejected, wrong_duplicate, run->foreign, run->garbage, seconds,
            seconds > 0 ? (double)run->answered / seconds : 0, (long long)run->first_ms,
            (long long)run->last_ms);
     if (run->opt.send_only) {
         return run->acked == run->total ? 0 : 1;
     }
-    return missing + repeated + rejected + wrong_duplicate + run->garbage == 0 ? 0 : 1;
+    size_t wrong = missing + rejected + wrong_duplicate + run->garbage + run->differing;
+    return wrong + (run->opt.allow_repeats ? 0 : repeated) == 0 ? 0 : 1;
 }
 
 /* --- options */
@@ -420,7 +441,8 @@ static const char usage[] =
     "usage: driver --brokers B --commands TOPIC --replies TOPIC --graph ID --prefix P\n"
     "              [--instances N] [--tasks N] [--window N] [--seconds N] [--seed N]\n"
     "              [--progress FILE] [--rejections FILE] [--duplicates]\n"
-    "              [--send-only | --read-only] [--submits-only] [--starts-only]\n"
+    "              [--allow-repeats] [--send-only | --read-only] [--submits-only] "
+    "[--starts-only]\n"
     "              [--first-step N] [--last-step N]\n";
 
 static int number(const char *name, const char *text)
@@ -495,6 +517,9 @@ static bool parse_number(options_t *opt, int c)
     case 'D':
         opt->expect_duplicates = true;
         return true;
+    case 'A':
+        opt->allow_repeats = true;
+        return true;
     case 'O':
         opt->send_only = true;
         return true;
@@ -522,6 +547,7 @@ static void parse(options_t *opt, int argc, char **argv)
         {"seconds", required_argument, NULL, 's'},
         {"seed", required_argument, NULL, 'S'},
         {"duplicates", no_argument, NULL, 'D'},
+        {"allow-repeats", no_argument, NULL, 'A'},
         {"send-only", no_argument, NULL, 'O'},
         {"read-only", no_argument, NULL, 'I'},
         {"starts-only", no_argument, NULL, 'Z'},

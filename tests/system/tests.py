@@ -73,21 +73,22 @@ def test_restart_mysql(test):
     restart(test, "mysql")
 
 
-def killed(test, point):
+def killed(test, point, settings=(), verify=(), **options):
     """A worker that dies at a fault point; its successor completes the work."""
     instances = 200
     test.use("mariadb", partitions=4)
-    worker = test.worker("w1", shards=2).start(fault=f"{point}:3:kill")
+    worker = test.worker("w1", shards=2, **dict(settings)).start(fault=f"{point}:3:kill")
     driver = test.driver("driver", graph="five", prefix="kill", instances=instances,
-                         tasks=TASKS, window=300, seconds=180)
+                         tasks=TASKS, window=300, seconds=180, **options)
     equal(worker.wait(120), -9, f"exit status of the worker at {point}")
     check(driver.progress() < instances * (1 + 2 * TASKS), "the worker died too late")
     worker.start()
     counts = driver.result()
     equal(counts["answered"], instances * (1 + 2 * TASKS), "commands with a reply")
     completed(test, instances, TASKS)
-    test.cli("verify", seconds=120)
+    test.cli("verify", *verify, seconds=120)
     worker.terminate()
+    return counts
 
 
 def test_kill_between_commits(test):
@@ -98,6 +99,21 @@ def test_kill_between_commits(test):
 def test_kill_before_kafka_commit(test):
     """SIGKILL inside the Kafka transaction: it is aborted and published again."""
     killed(test, "publish.before_commit")
+
+
+def test_kill_after_early_replies(test):
+    """SIGKILL when replies are out and events are not: replies may come twice, with the
+    same bytes; events never (verify reads them all)."""
+    counts = killed(test, "publish.before_commit", {"replies.delivery": "early"},
+                    ["--early-replies"], allow_repeats=True)
+    check(counts["repeated"] > 0, "no reply came twice: the worker died too early")
+    equal(counts["differing"], 0, "replies with other bytes than the first")
+
+
+def test_kill_before_early_replies(test):
+    """SIGKILL after the database's commit and before the early replies: none is lost."""
+    killed(test, "store.after_commit", {"replies.delivery": "early"}, ["--early-replies"],
+           allow_repeats=True)
 
 
 def test_kill_before_database_commit(test):

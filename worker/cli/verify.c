@@ -27,6 +27,10 @@ static bf_status_t open_all(bf_verify_t *verify, bf_reader_t **ret_events,
                            ret_events, err);
     const char *enabled =
         cli->config ? bf_cli_config_get(cli->config, "replies.enabled") : NULL;
+    const char *delivery =
+        cli->config ? bf_cli_config_get(cli->config, "replies.delivery") : NULL;
+    verify->early_replies =
+        bf_cli_flag(cli, "early-replies") || (delivery && strcmp(delivery, "early") == 0);
     bool off =
         bf_cli_flag(cli, "no-replies") || (enabled && strcmp(enabled, "false") == 0);
     if (rc == BF_OK && !off)
@@ -221,6 +225,10 @@ static const bf_cli_option_t verify_options[] = {
     {.name = "no-jobs",
      .kind = BF_OPTION_FLAG,
      .help = "do not look at the topics of jobs (@kafka:topic)"},
+    {.name = "early-replies",
+     .kind = BF_OPTION_FLAG,
+     .help = "a reply may stand there twice, with the same bytes (the workers run with "
+             "replies.delivery = early)"},
     {.name = NULL}};
 
 const bf_cli_command_t bf_cli_verify = {

@@ -111,6 +111,7 @@ typedef struct bf_verify {
     bf_str_t scratch; /* an event or a job, re-encoded */
     bf_str_t out;
 
+    bool early_replies;    /* a reply may be there twice, with the same bytes */
     bool events_trimmed;   /* retention has removed the beginning of the event topic */
     bool replies_trimmed;  /* ... of a reply topic */
     bool jobs_trimmed;     /* ... of a topic of jobs */
@@ -142,6 +143,8 @@ uint64_t bf_verify_digest(uint64_t digest, const void *event, size_t len);
 /** False when out of memory. */
 bool bf_tally_add(bf_tally_t *tally, uint64_t hash, int64_t by);
 int64_t bf_tally_get(const bf_tally_t *tally, uint64_t hash);
+/** Was it ever added? */
+bool bf_tally_knows(const bf_tally_t *tally, uint64_t hash);
 /** Hash of a reply in its topic; never 0. */
 uint64_t bf_verify_reply_hash(const char *topic, const char *key, size_t key_len,
                               const char *reply, size_t len);

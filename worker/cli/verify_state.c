@@ -79,6 +79,11 @@ int64_t bf_tally_get(const bf_tally_t *tally, uint64_t hash)
     return tally->size ? find_slot(tally, hash)->count : 0;
 }
 
+bool bf_tally_knows(const bf_tally_t *tally, uint64_t hash)
+{
+    return tally->size && find_slot(tally, hash)->hash == hash;
+}
+
 static const char *finding_name(bf_finding_t kind)
 {
     static const char *const names[] = {

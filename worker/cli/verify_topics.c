@@ -264,6 +264,8 @@ static bf_status_t take_reply(bf_verify_pass_t *pass, const bf_record_t *record,
         verify->purged_replies++;
         return BF_OK;
     }
+    if (verify->early_replies && bf_tally_knows(&verify->replies, hash))
+        return BF_OK; /* the same bytes once more */
     bf_verify_found(verify, BF_FINDING_REPLY_WITHOUT_COMMAND, NULL, 0,
                     "partition %d, offset %lld of topic %s: a reply that no command "
                     "accounts for, or one too many: %.*s",

@@ -1,0 +1,141 @@
+/*
+ * publisher_early.c - messages that do not wait for the transaction
+ *
+ * A second, plain idempotent producer.  The shard's thread gives it the early messages of
+ * a publication; reports of their delivery are served by the publisher's thread while it
+ * waits for them, before it publishes the rest: so the offsets of a command never move
+ * before its early message is acknowledged.  What cannot be sent early goes with the
+ * rest.
+ *
+ * Each publication has a slot with its count of messages on their way, since a handle's
+ * messages are acknowledged in any order, and a later publication's may be among them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "publisher_int.h"
+
+#define POLL_MS 10
+
+static void on_delivered(bf_producer_t *producer, size_t index, bool failed)
+{
+    bf_early_t *early = producer->delivered_arg;
+    bf_early_slot_t *slot = &early->slots[index];
+    if (failed) {
+        atomic_store(&slot->failed, true);
+    }
+    atomic_fetch_sub(&slot->waiting, 1);
+}
+
+/* What cannot be taken at once goes with the rest. */
+static bool never_wait(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+void bf_early_init(bf_early_t *early, const bf_producer_t *like)
+{
+    early->producer = (bf_producer_t){.context = like->context,
+                                      .setup = like->setup,
+                                      .stop = never_wait,
+                                      .delivered = on_delivered,
+                                      .delivered_arg = early};
+    early->producer.setup.transactional_id = NULL;
+    early->producer.setup.linger_ms = "1"; /* nobody flushes here */
+    early->on = true;
+}
+
+/* 0 = none is free. */
+static size_t take_slot(bf_early_t *early)
+{
+    for (size_t i = 0; i < BF_EARLY_SLOTS; i++) {
+        bf_early_slot_t *slot = &early->slots[i];
+        if (!atomic_load(&slot->used) && atomic_load(&slot->waiting) == 0) {
+            atomic_store(&slot->failed, false);
+            atomic_store(&slot->used, true);
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static bool has_early(const bf_publication_t *publication)
+{
+    for (size_t i = 0; i < publication->message_count; i++) {
+        if (publication->messages[i].early) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication, bf_err_t *err)
+{
+    publication->early = 0;
+    if (!early->on || !has_early(publication)) {
+        return BF_OK;
+    }
+    bf_status_t rc = BF_OK;
+    if (!early->producer.rk) {
+        rc = bf_producer_open(&early->producer, 0, err);
+    }
+    if (rc != BF_OK) {
+        return rc;
+    }
+    publication->early = take_slot(early);
+    if (publication->early == 0) {
+        return BF_OK;
+    }
+    bf_early_slot_t *slot = &early->slots[publication->early - 1];
+    for (size_t i = 0; rc == BF_OK && i < publication->message_count; i++) {
+        if (!publication->messages[i].early) {
+            continue;
+        }
+        atomic_fetch_add(&slot->waiting, 1);
+        rc = bf_producer_send_one(&early->producer, &publication->messages[i],
+                                  publication->early - 1, err);
+        if (rc != BF_OK) {
+            atomic_store(&slot->failed, true);
+            atomic_fetch_sub(&slot->waiting, 1);
+        }
+    }
+    return rc;
+}
+
+bool bf_early_wait(bf_early_t *early, const bf_publication_t *publication,
+                   int64_t timeout_ms)
+{
+    if (publication->early == 0) {
+        return true;
+    }
+    bf_early_slot_t *slot = &early->slots[publication->early - 1];
+    for (int64_t waited = 0; atomic_load(&slot->waiting) > 0; waited += POLL_MS) {
+        if (waited >= timeout_ms) {
+            return false;
+        }
+        rd_kafka_poll(early->producer.rk, POLL_MS);
+    }
+    return true;
+}
+
+bool bf_early_is_done(const bf_early_t *early, const bf_publication_t *publication)
+{
+    return publication->early != 0 &&
+           !atomic_load(&early->slots[publication->early - 1].failed);
+}
+
+void bf_early_finish(bf_early_t *early, const bf_publication_t *publication)
+{
+    if (publication->early != 0) {
+        atomic_store(&early->slots[publication->early - 1].used, false);
+    }
+}
+
+void bf_early_drop(bf_early_t *early)
+{
+    bf_producer_drop(&early->producer); /* reports all that is on its way as failed */
+    for (size_t i = 0; i < BF_EARLY_SLOTS; i++) {
+        atomic_store(&early->slots[i].used, false);
+        atomic_store(&early->slots[i].waiting, 0);
+    }
+}
