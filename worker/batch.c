@@ -12,7 +12,8 @@
 #include "bpmflow/clock.h"
 #include "worker/shard_int.h"
 
-#define IDLE_POLL_MS 100
+#define IDLE_POLL_MS  100
+#define OUTPUT_FACTOR 4 /* bytes that a batch makes, to bytes of its records */
 
 /* Batches come back from the publisher's thread. */
 struct bf_batch_pool {
@@ -211,7 +212,7 @@ static bf_status_t take_record(bf_shard_t *shard, bf_batch_t *batch, bf_record_t
 
 static bool batch_is_full(const bf_shard_t *shard, const bf_batch_t *batch)
 {
-    return batch->count >= (size_t)shard->settings->batch.max_commands ||
+    return batch->count >= shard->batch_limit ||
            batch->bytes >= (size_t)shard->settings->batch.max_bytes;
 }
 
@@ -234,6 +235,17 @@ static bool collect_one(bf_shard_t *shard, bf_batch_t *batch, int64_t timeout_ms
         return false;
     }
     return true;
+}
+
+void bf_batch_learn(bf_shard_t *shard, const bf_batch_t *batch)
+{
+    size_t max = (size_t)shard->settings->batch.max_commands;
+    size_t limit = shard->batch_limit * 2;
+    size_t each = batch->arena.used_bytes / (batch->count + 1) + 1;
+    size_t room = (size_t)shard->settings->batch.max_bytes * OUTPUT_FACTOR / each;
+    limit = limit < room ? limit : room;
+    limit = limit < max ? limit : max;
+    shard->batch_limit = limit > 1 ? limit : 1;
 }
 
 void bf_batch_collect(bf_shard_t *shard, bf_batch_t *batch)

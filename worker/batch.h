@@ -90,6 +90,9 @@ void bf_batch_unref(bf_batch_t *batch);
 bf_status_t bf_batch_add(bf_batch_t *batch, bf_record_t *record) BF_MUST_USE;
 /** Poll until the batch is full, its time is over or the shard is ending. */
 void bf_batch_collect(struct bf_shard *shard, bf_batch_t *batch);
+/** How many commands the next one may have, by the memory that this one took: small
+ *  commands may have large answers. */
+void bf_batch_learn(struct bf_shard *shard, const bf_batch_t *batch);
 /** Records to commands; the records are given back. */
 bf_status_t bf_batch_decode(struct bf_shard *shard, bf_batch_t *batch,
                             bf_err_t *err) BF_MUST_USE;
@@ -110,7 +113,7 @@ bf_status_t bf_batch_find_earlier(struct bf_shard *shard, bf_batch_t *batch,
                                   size_t *ret_found, bf_err_t *err) BF_MUST_USE;
 
 /** Run the commands of the range; makes the rows and the publication.
- *  @param ret_fits  false: a message would be too large; its command is refused now
+ *  @param ret_fits  false: messages would be too large; their commands are refused now
  *  (forced), and the range has to be forgotten, loaded and executed again */
 bf_status_t bf_batch_execute(struct bf_shard *shard, bf_batch_t *batch, bool *ret_fits,
                              bf_err_t *err) BF_MUST_USE;

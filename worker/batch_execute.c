@@ -24,7 +24,13 @@ typedef struct builder {
     size_t message_count;
     bf_instance_t **instances;
     size_t instance_count;
+    const bf_instance_t **too_large; /* a command of theirs is refused now */
+    size_t too_large_count;
 } builder_t;
+
+/* The answer to a repeated command is the first one again, perhaps with a longer trace:
+ * what was committed must fit then, too. */
+#define REPEAT_BYTES ((size_t)BF_TRACEPARENT_MAX + BF_TRACESTATE_MAX + 64)
 
 static const char *reply_topic_of(const bf_shard_t *shard, const bf_item_t *item)
 {
@@ -228,23 +234,41 @@ static bf_status_t add_messages(builder_t *builder, const bf_item_t *item, bf_er
     return rc;
 }
 
+static bool is_too_large(const builder_t *builder, const bf_instance_t *inst)
+{
+    for (size_t i = 0; i < builder->too_large_count; i++) {
+        if (builder->too_large[i] == inst) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What Kafka would not take must not be committed: such a command is rejected, and the
- * range has to be executed again without it. */
+ * range has to be executed again without it.  Later commands of the same instance are
+ * looked at then: without this one they may fit. */
 static bool messages_fit(builder_t *builder, bf_item_t *item, size_t first_message)
 {
-    size_t max = bf_publisher_max_message_bytes(builder->shard->publisher);
+    size_t max = bf_publisher_max_message_bytes(builder->shard->publisher) - REPEAT_BYTES;
+    if (item->decoded != BF_DECODED || item->forced != BF_CODE_OK || item->earlier ||
+        item->first != BF_NO_ITEM) {
+        return true;
+    }
     for (size_t i = first_message; i < builder->message_count; i++) {
-        if (bf_message_bytes(&builder->messages[i]) > max &&
-            item->decoded == BF_DECODED && item->forced == BF_CODE_OK && !item->earlier &&
-            item->first == BF_NO_ITEM) {
+        size_t bytes = bf_message_bytes(&builder->messages[i]);
+        if (bytes <= max) {
+            continue;
+        }
+        if (!is_too_large(builder, item->inst)) {
+            builder->too_large[builder->too_large_count++] = item->inst;
             item->forced = BF_CODE_LIMIT_EXCEEDED;
             item->code_error = bf_arena_printf(
                 &builder->batch->arena,
                 "the reply or an event would have %zu bytes, more than the %zu that a "
                 "message may have; keep large data out of the variables",
-                bf_message_bytes(&builder->messages[i]), max);
-            return false;
+                bytes, max);
         }
+        return false;
     }
     return true;
 }
@@ -265,7 +289,7 @@ static bf_status_t build_item(builder_t *builder, bf_item_t *item, bool *ret_fit
                item->history_count * sizeof(*item->history));
         builder->history_count += item->history_count;
     }
-    *ret_fits = messages_fit(builder, item, first_message);
+    *ret_fits = messages_fit(builder, item, first_message) && *ret_fits;
     return BF_OK;
 }
 
@@ -287,8 +311,9 @@ static bf_status_t builder_init(builder_t *builder, bf_shard_t *shard, bf_batch_
         bf_arena_alloc(arena, (items + 2 * history + 1) * sizeof(*builder->messages));
     builder->instances = bf_arena_alloc(arena, (bf_map_count(batch->instances) + 1) *
                                                    sizeof(bf_instance_t *));
+    builder->too_large = bf_arena_alloc(arena, (items + 1) * sizeof(*builder->too_large));
     if (!builder->rows || !builder->history || !builder->messages ||
-        !builder->instances) {
+        !builder->instances || !builder->too_large) {
         return bf_err_nomem(err, "a batch");
     }
     return BF_OK;
@@ -388,7 +413,7 @@ bf_status_t bf_batch_execute(bf_shard_t *shard, bf_batch_t *batch, bool *ret_fit
         rc = builder_init(&builder, shard, batch, err);
     }
     *ret_fits = true;
-    for (size_t i = batch->from; i < batch->to && rc == BF_OK && *ret_fits; i++) {
+    for (size_t i = batch->from; i < batch->to && rc == BF_OK; i++) {
         rc = build_item(&builder, &batch->items[i], ret_fits, err);
     }
     return rc == BF_OK && *ret_fits ? finish(&builder, err) : rc;

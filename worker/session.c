@@ -128,7 +128,17 @@ static bf_status_t open_publisher(bf_shard_t *shard, bf_err_t *err)
         .on_log = on_client_log,
         .arg = shard,
     };
-    return bf_publisher_new(&options, KAFKA_START_MS, &shard->publisher, err);
+    bf_status_t rc = bf_publisher_new(&options, KAFKA_START_MS, &shard->publisher, err);
+    if (rc == BF_OK &&
+        bf_publisher_max_message_bytes(shard->publisher) < BF_DEAD_LETTER_MAX_BYTES) {
+        bf_publisher_free(shard->publisher);
+        shard->publisher = NULL;
+        rc = bf_err_set(err, BF_E_INVALID,
+                        "message.max.bytes of the producer is below %zu: a dead letter "
+                        "may be that large, and what is committed has to be published",
+                        BF_DEAD_LETTER_MAX_BYTES);
+    }
+    return rc;
 }
 
 typedef bf_status_t (*open_fn)(bf_shard_t *shard, bf_err_t *err);

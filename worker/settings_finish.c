@@ -190,9 +190,55 @@ static bf_status_t check_needed(const bf_settings_t *settings, bf_err_t *err)
     return BF_OK;
 }
 
+/* What the worker writes to the topic of the commands would be commands again. */
+static bf_status_t check_topic(const bf_settings_t *settings, const char *name,
+                               const char *topic, bf_err_t *err)
+{
+    if (strcmp(topic, settings->kafka.commands_topic) != 0) {
+        return BF_OK;
+    }
+    return bf_err_set(err, BF_E_INVALID,
+                      "%s: '%s' is the topic of the commands (kafka.commands_topic): the "
+                      "worker would read what it writes; name another topic",
+                      name, topic);
+}
+
+static bf_status_t check_topic_list(const bf_settings_t *settings, const char *name,
+                                    const bf_text_list_t *list, bf_err_t *err)
+{
+    bf_status_t rc = BF_OK;
+    for (size_t i = 0; i < list->count && rc == BF_OK; i++) {
+        rc = check_topic(settings, name, list->items[i], err);
+    }
+    return rc;
+}
+
+static bf_status_t check_topics(const bf_settings_t *settings, bf_err_t *err)
+{
+    bf_status_t rc = check_topic(settings, "events.topic", settings->events.topic, err);
+    if (rc == BF_OK) {
+        rc = check_topic(settings, "dead_letters.topic", settings->dead_letters.topic,
+                         err);
+    }
+    if (rc == BF_OK && settings->replies.enabled) {
+        rc = check_topic(settings, "replies.topic", settings->replies.topic, err);
+    }
+    if (rc == BF_OK) {
+        rc = check_topic_list(settings, "replies.allowed", &settings->replies.allowed,
+                              err);
+    }
+    if (rc == BF_OK) {
+        rc = check_topic_list(settings, "jobs.topics", &settings->jobs.topics, err);
+    }
+    return rc;
+}
+
 bf_status_t bf_settings_finish(bf_settings_t *settings, bf_err_t *err)
 {
     bf_status_t rc = check_needed(settings, err);
+    if (rc == BF_OK) {
+        rc = check_topics(settings, err);
+    }
     if (rc == BF_OK) {
         rc = finish_worker(settings, err);
     }

@@ -17,6 +17,7 @@
 #define LAG_MS         2000
 #define KAFKA_CHECK_MS 1000
 #define RESTART_MS     200
+#define FIRST_BATCH    64 /* commands; doubles while their answers are small */
 
 static void BF_PRINTF(5, 0)
     log_fields(const bf_shard_t *shard, bf_log_level_t level,
@@ -154,6 +155,7 @@ static void run_batch(bf_shard_t *shard)
         }
         if (rc == BF_OK) {
             bf_batch_process(shard, batch);
+            bf_batch_learn(shard, batch);
         } else {
             bf_shard_end(shard, BF_SESSION_RESTART, "%s", err.text);
         }
@@ -291,6 +293,7 @@ bf_status_t bf_shard_new(bf_worker_t *worker, int index, bf_shard_t **ret, bf_er
     pthread_mutex_init(&shard->lock, NULL);
     bf_str_init(&shard->scratch, 0);
     set_names(shard);
+    shard->batch_limit = FIRST_BATCH;
     shard->cache = bf_cache_new((size_t)shard->settings->worker.cache_mb << 20);
     shard->pool = bf_batch_pool_new(shard);
     bf_status_t rc = shard->cache && shard->pool ? BF_OK : bf_err_nomem(err, "shard");

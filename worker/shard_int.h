@@ -135,7 +135,8 @@ struct bf_shard {
     uint64_t catalogue_seen;
     uint64_t random;
     bf_batch_pool_t *pool;
-    bf_str_t scratch; /* for texts on their way into an arena */
+    size_t batch_limit; /* commands that a batch may have now */
+    bf_str_t scratch;   /* for texts on their way into an arena */
 
     /* of the session; NULL while there is none */
     bf_store_t *store;

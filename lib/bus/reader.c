@@ -298,7 +298,8 @@ bf_status_t bf_reader_next(bf_reader_t *reader, int64_t timeout_ms, bf_record_t 
         if (rc != BF_OK)
             return rc;
     }
-    rd_kafka_message_t *message = rd_kafka_consumer_poll(reader->rk, (int)timeout_ms);
+    rd_kafka_message_t *message =
+        rd_kafka_consumer_poll(reader->rk, bf_bus_timeout(timeout_ms));
     if (!message)
         return BF_E_TIMEOUT;
     if (message->err) {

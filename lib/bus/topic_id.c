@@ -345,6 +345,15 @@ void bf_topic_id_ask(const char *brokers, const char *topic, int64_t timeout_ms,
 }
 
 #if RD_KAFKA_VERSION >= 0x020300ff
+/* librdkafka writes '+' and '/' where Kafka, and an older librdkafka's worker before us,
+ * write '-' and '_': the ID must stay the same over an upgrade. */
+static void use_url_alphabet(char *text)
+{
+    for (; *text; text++) {
+        *text = (char)(*text == '+' ? '-' : *text == '/' ? '_' : *text);
+    }
+}
+
 static void describe(rd_kafka_t *rk, const char *topic, int64_t timeout_ms, char ret[65])
 {
     char why[BF_BUS_TEXT_MAX];
@@ -368,6 +377,7 @@ static void describe(rd_kafka_t *rk, const char *topic, int64_t timeout_ms, char
     if (count == 1 && !rd_kafka_error_code(rd_kafka_TopicDescription_error(found[0]))) {
         const rd_kafka_Uuid_t *id = rd_kafka_TopicDescription_topic_id(found[0]);
         (void)snprintf(ret, 65, "%s", id ? rd_kafka_Uuid_base64str(id) : "");
+        use_url_alphabet(ret);
     }
     if (event) {
         rd_kafka_event_destroy(event);

@@ -220,6 +220,133 @@ Test(worker_trouble, copies_of_an_applied_command__are_found_at_once)
                  COPIES);
 }
 
+/* --- messages that Kafka would not take --- */
+
+#define MESSAGE_MAX 1000000 /* message.max.bytes */
+
+/* A definition whose first task has so many bytes of meta; every answer about it has
+ * them. */
+static void write_large_graph(size_t meta_bytes)
+{
+    char path[96];
+    (void)snprintf(path, sizeof(path), "%s/large.json", worker.folder);
+    FILE *file = fopen(path, "we");
+    cr_assert_not_null(file);
+    (void)fputs("{\"id\":\"large\",\"layout\":[{\"id\":\"s\",\"type\":\"start\"},"
+                "{\"id\":\"a\",\"meta\":{\"actor\":\"li\",\"x\":\"",
+                file);
+    for (size_t i = 0; i < meta_bytes; i++) {
+        (void)fputc('x', file);
+    }
+    (void)fputs("\"}},{\"id\":\"e\",\"type\":\"end\"}]}", file);
+    cr_assert_eq(fclose(file), 0);
+    test_worker_set(&worker, "graphs.paths", "%s", path);
+}
+
+static void remove_large_graph(void)
+{
+    char path[96];
+    (void)snprintf(path, sizeof(path), "%s/large.json", worker.folder);
+    (void)remove(path);
+}
+
+static void send_large(int number, const bf_header_t *headers, size_t header_count)
+{
+    char key[16];
+    char value[160];
+    bf_err_t err = BF_ERR_INIT;
+    (void)snprintf(key, sizeof(key), "c-%03d", number);
+    (void)snprintf(value, sizeof(value),
+                   "{\"command_id\":\"%s\",\"command\":\"find\",\"instance_id\":\"%s\","
+                   "\"graph_id\":\"large\"}",
+                   key, key);
+    const bf_message_t message = {.topic = test_worker_topic(&worker, "commands"),
+                                  .key = key,
+                                  .key_len = strlen(key),
+                                  .value = value,
+                                  .value_len = strlen(value),
+                                  .headers = headers,
+                                  .header_count = header_count};
+    cr_assert_eq(bf_client_produce(worker.client, &message, &err), BF_OK, "%s", err.text);
+}
+
+/* Bytes of the next reply as a message. */
+static size_t reply_bytes(void)
+{
+    bf_record_t record;
+    int64_t deadline = bf_clock_mono_ms() + TEST_WAIT_MS;
+    while (bf_client_poll_reply(worker.client, 100, &record, NULL) != BF_OK) {
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "no reply");
+    }
+    const bf_message_t message = {.key_len = record.key_len,
+                                  .value_len = record.value_len,
+                                  .headers = record.headers,
+                                  .header_count = record.header_count};
+    size_t bytes = bf_message_bytes(&message);
+    bf_consumer_release(&record);
+    return bytes;
+}
+
+Test(worker_trouble, repeated_command_with_a_longer_trace__is_answered_all_the_same)
+{
+    char state[501];
+    write_large_graph(1000);
+    test_worker_start(&worker);
+    send_large(0, NULL, 0);
+    size_t meta = 1000 + MESSAGE_MAX - 300 - reply_bytes();
+    cr_assert_eq(test_worker_stop(&worker, SIGTERM), 0);
+    write_large_graph(meta); /* its reply has 300 bytes to spare, or none */
+    test_worker_start(&worker);
+    send_large(1, NULL, 0);
+    (void)reply_bytes();
+    memset(state, 'x', sizeof(state) - 1);
+    state[1] = '=';
+    const bf_header_t headers[] = {
+        {"traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", 55},
+        {"tracestate", state, sizeof(state) - 1}};
+    send_large(1, headers, 2);
+    (void)reply_bytes();
+    cr_assert_eq(test_worker_count_log(&worker, "starting over"), 0);
+    remove_large_graph();
+}
+
+Test(worker_trouble, answers_that_are_too_large__are_refused_in_two_rounds)
+{
+    enum { COMMANDS = 100 };
+    write_large_graph(1200000);
+    test_worker_start(&worker);
+    cr_assert_eq(kill(worker.pid, SIGSTOP), 0);
+    for (int i = 0; i < COMMANDS; i++) {
+        send_large(i, NULL, 0);
+    }
+    cr_assert_eq(bf_client_flush(worker.client, TEST_WAIT_MS, NULL), BF_OK);
+    cr_assert_eq(kill(worker.pid, SIGCONT), 0);
+    test_assert_code(test_worker_reply(&worker, "c-099"), "limit_exceeded");
+    cr_assert_leq(
+        test_worker_metric(&worker,
+                           "bpmflow_stage_seconds_count{shard=\"0\",stage=\"execute\"}"),
+        20);
+    remove_large_graph();
+}
+
+/* Small commands with large answers: their memory is bounded by smaller batches. */
+Test(worker_trouble, answers_that_are_large__come_in_smaller_batches)
+{
+    enum { COMMANDS = 400 };
+    write_large_graph(800000);
+    test_worker_set(&worker, "batch.max_bytes", "4000000");
+    test_worker_start(&worker);
+    cr_assert_eq(kill(worker.pid, SIGSTOP), 0);
+    for (int i = 0; i < COMMANDS; i++) {
+        send_large(i, NULL, 0);
+    }
+    cr_assert_eq(bf_client_flush(worker.client, TEST_WAIT_MS, NULL), BF_OK);
+    cr_assert_eq(kill(worker.pid, SIGCONT), 0);
+    test_assert_code(test_worker_reply(&worker, "c-399"), "ok");
+    cr_assert_geq(test_worker_metric(&worker, "bpmflow_batches_total{shard=\"0\"}"), 10);
+    remove_large_graph();
+}
+
 /* --- a partition that cannot be read any more --- */
 
 #define API_FETCH 1

@@ -228,6 +228,20 @@ Test(settings, finish__the_worker_id_must_be_usable_in_names)
     assert_finish_fails("worker.id", "a/b", "worker.id");
 }
 
+/* What the worker writes would come back as commands, without an end. */
+Test(settings, finish__nothing_is_written_to_the_topic_of_the_commands)
+{
+    static const char *const names[] = {"events.topic", "dead_letters.topic",
+                                        "replies.topic", "replies.allowed",
+                                        "jobs.topics"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        bf_settings_fini(&settings);
+        bf_err_clear(&err);
+        cr_assert_eq(bf_settings_init(&settings, &err), BF_OK);
+        assert_finish_fails(names[i], "bpmflow.commands", names[i]);
+    }
+}
+
 Test(settings, finish__fills_in_shards_and_id)
 {
     cr_assert_eq(bf_settings_finish(&settings, &err), BF_OK, "%s", err.text);

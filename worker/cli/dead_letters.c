@@ -202,14 +202,18 @@ static void put_people(bf_str_t *out, const bf_record_t *record)
                   (long long)record->offset, time);
     put_line(out, "code", letter.code.data, letter.code.len);
     put_line(out, "error", letter.error.data, letter.error.len);
-    bf_str_printf(out, "%-10s%.*s, partition %.*s, offset %.*s\n", "came from",
-                  (int)letter.topic.len, letter.topic.data, (int)letter.partition.len,
-                  letter.partition.data, (int)letter.offset.len, letter.offset.data);
-    if (letter.cut.len > 0)
-        bf_str_printf(out,
-                      "%-10sthe record was too large: %.*s is missing here; it stands "
-                      "where it came from\n",
-                      "cut", (int)letter.cut.len, letter.cut.data);
+    bf_str_printf(out, "%-10s", "came from"); /* what is foreign may hold anything */
+    bf_text_put_safe(out, letter.topic.data, letter.topic.len);
+    bf_str_puts(out, ", partition ");
+    bf_text_put_safe(out, letter.partition.data, letter.partition.len);
+    bf_str_puts(out, ", offset ");
+    bf_text_put_safe(out, letter.offset.data, letter.offset.len);
+    bf_str_putc(out, '\n');
+    if (letter.cut.len > 0) {
+        bf_str_printf(out, "%-10sthe record was too large: ", "cut");
+        bf_text_put_safe(out, letter.cut.data, letter.cut.len);
+        bf_str_puts(out, " is missing here; it stands where it came from\n");
+    }
     put_line(out, "key", record->key, record->key_len);
     for (size_t i = 0; i < record->header_count; i++) {
         const bf_header_t *header = &record->headers[i];

@@ -23,7 +23,7 @@ static bf_status_t read_file(bf_arena_t *arena, const char *path, size_t max_byt
     bf_str_init(&text, max_bytes);
     char buffer[8192];
     size_t n;
-    while ((n = fread(buffer, 1, sizeof buffer, file)) > 0)
+    while (!text.too_big && (n = fread(buffer, 1, sizeof buffer, file)) > 0)
         bf_str_append(&text, buffer, n);
     bf_status_t rc = BF_OK;
     if (ferror(file))
