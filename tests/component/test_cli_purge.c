@@ -77,7 +77,7 @@ Test(cli_purge, verify__is_clean_after_a_purge)
     test_cli_expect(&world.cli, 0);
     test_cli_expect_out(&world.cli, "8 rows, 24 events, 8 commands, 24 replies");
     test_cli_expect_out(&world.cli, ": clean\n");
-    test_cli_expect_err(&world.cli, "4 instances are purged: their events, and 16 "
+    test_cli_expect_err(&world.cli, "4 instances are purged: their events, 16 "
                                     "replies to purged commands");
     test_cli_run(&world.cli, "verify", "--settle", "100ms", "--json", NULL);
     test_cli_expect_out(&world.cli, "\"purged_instances\":4,\"purged_replies\":16,");

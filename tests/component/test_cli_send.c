@@ -193,7 +193,7 @@ Test(cli_send, every_verb__arrives)
     test_cli_expect(cli, 0);
     test_cli_run(cli, "submit", "yes-2", "hr", "--action", "bakc", "--dry-run", NULL);
     test_cli_expect(cli, 2);
-    test_cli_expect_err(cli, "did you mean back?");
+    test_cli_expect_err(cli, "did you mean 'back'?");
     test_cli_run(cli, "submit-if-waiting", "yes-2", "hr", "--action", "back", NULL);
     test_cli_expect(cli, 0);
     test_cli_run(cli, "set-vars", "yes-2", "a=1", NULL);

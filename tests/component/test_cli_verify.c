@@ -33,32 +33,6 @@ static size_t place(int instance, int seq)
     return (size_t)(seq - 1) * WORLD_INSTANCES + (size_t)instance;
 }
 
-static void remove_event(size_t at)
-{
-    memmove(&world.event[at], &world.event[at + 1],
-            (world.event_count - at - 1) * sizeof world.event[0]);
-    world.event_count--;
-}
-
-static void expect_findings(int count)
-{
-    cr_assert_eq(test_cli_count(world.cli.out, "]\n"), (size_t)count,
-                 "%d findings expected:\n%s%s", count, world.cli.out, world.cli.err);
-}
-
-static void replace(bf_arena_t *arena, bf_message_t *message, const char *from,
-                    const char *to)
-{
-    char *copy = bf_arena_strndup(arena, message->value, message->value_len);
-    cr_assert_not_null(copy);
-    char *at = strstr(copy, from);
-    cr_assert_not_null(at);
-    size_t len = strlen(to);
-    cr_assert_eq(strlen(from), len);
-    memcpy(at, to, len); /* NOLINT: into the middle of a text */
-    message->value = copy;
-}
-
 /* Row numbers in the table: history rows are read by instance and seq. */
 #define ROW(instance, seq) " WHERE flow_ins_id = '" instance "' AND seq = " seq
 
@@ -76,11 +50,11 @@ Test(cli_verify, verify__is_clean_where_nothing_is_wrong)
 
 Test(cli_verify, verify__finds_a_lost_event)
 {
-    remove_event(place(2, 2));
+    cli_world_remove(world.event, &world.event_count, place(2, 2));
     cli_world_verify(&world, 1);
     test_cli_expect_out(
         &world.cli, "i-2 seq 2: the row has no event (command c-2-2) [event_missing]\n");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
     test_cli_run(&world.cli, "verify", "--settle", "100ms", "--json", NULL);
     test_cli_expect(&world.cli, 1);
     test_cli_expect_out(
@@ -90,14 +64,14 @@ Test(cli_verify, verify__finds_a_lost_event)
 
 Test(cli_verify, verify__finds_lost_events_at_the_end_and_of_a_whole_instance)
 {
-    remove_event(place(5, 4));
+    cli_world_remove(world.event, &world.event_count, place(5, 4));
     for (int seq = 4; seq >= 1; seq--)
-        remove_event(place(0, seq));
+        cli_world_remove(world.event, &world.event_count, place(0, seq));
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-5 seq 4: the row has no event");
     test_cli_expect_out(&world.cli, "i-0 seq 1: the row has no event");
     test_cli_expect_out(&world.cli, "i-0 seq 4: the row has no event");
-    expect_findings(5);
+    cli_world_expect_findings(&world, 5);
 }
 
 Test(cli_verify, verify__finds_an_event_published_twice)
@@ -106,7 +80,7 @@ Test(cli_verify, verify__finds_an_event_published_twice)
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-1 seq 3: the event is published twice");
     test_cli_expect_out(&world.cli, "the same content [event_twice]");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
 }
 
 Test(cli_verify, verify__finds_events_out_of_order)
@@ -117,13 +91,13 @@ Test(cli_verify, verify__finds_events_out_of_order)
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli,
                         "i-3 seq 2: the event stands behind the one of seq 3");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
 }
 
 Test(cli_verify, verify__finds_other_content)
 {
-    replace(&world.arena, &world.event[place(4, 1)], "\"assignee\":\"ann\"",
-            "\"assignee\":\"bob\"");
+    cli_world_replace(&world, &world.event[place(4, 1)], "\"assignee\":\"ann\"",
+                      "\"assignee\":\"bob\"");
     test_db_sql(&world.db, "UPDATE bpm_flow_task SET message = 'no' " ROW("i-1", "2"));
     test_db_sql(&world.db,
                 "UPDATE bpm_flow_task SET variables = '{\"day\":4}' " ROW("i-2", "3"));
@@ -133,7 +107,7 @@ Test(cli_verify, verify__finds_other_content)
     test_cli_expect_out(&world.cli, "differ in message (row \"no\", event \"fine\")");
     test_cli_expect_out(&world.cli,
                         "differ in variables (row {\"day\":4}, event {\"day\":3})");
-    expect_findings(3);
+    cli_world_expect_findings(&world, 3);
 }
 
 Test(cli_verify, verify__finds_rows_that_are_gone)
@@ -152,7 +126,7 @@ Test(cli_verify, verify__finds_rows_that_are_gone)
 Test(cli_verify, verify__finds_a_gap_in_rows_and_events)
 {
     test_db_sql(&world.db, "DELETE FROM bpm_flow_task" ROW("i-3", "2"));
-    remove_event(place(3, 2));
+    cli_world_remove(world.event, &world.event_count, place(3, 2));
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-3 seq 2: there is neither a row nor an event");
 }
@@ -168,7 +142,7 @@ Test(cli_verify, verify__finds_a_row_too_many)
     test_cli_expect_out(&world.cli, "i-3 seq 5: no outcome accounts for the row");
     test_cli_expect_out(&world.cli,
                         "i-3: the instance counts 4 steps, the history has 5 rows");
-    expect_findings(3);
+    cli_world_expect_findings(&world, 3);
 }
 
 Test(cli_verify, verify__finds_records_that_are_no_events)
@@ -180,13 +154,13 @@ Test(cli_verify, verify__finds_records_that_are_no_events)
                                                       .value_len = 5};
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "of the event topic is no event: key 'i-1'");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
 }
 
 Test(cli_verify, verify__finds_events_in_two_partitions)
 {
     bf_message_t moved = world.event[place(2, 4)];
-    remove_event(place(2, 4));
+    cli_world_remove(world.event, &world.event_count, place(2, 4));
     unsigned home = (bf_murmur2("i-2", 3) & 0x7fffffffu) % WORLD_PARTITIONS;
     cli_world_publish(&world);
     cli_world_produce_to(&world, &moved, home == 0 ? 1 : 0);
@@ -203,7 +177,7 @@ Test(cli_verify, verify__finds_missing_and_surplus_replies)
     test_cli_expect_out(&world.cli, "i-5: the reply to command c-5-0");
     test_cli_expect_out(&world.cli, "[reply_missing]");
     test_cli_expect_out(&world.cli, "or one too many: {\"command_id\":\"c-4-0\"");
-    expect_findings(2);
+    cli_world_expect_findings(&world, 2);
     test_cli_run(&world.cli, "verify", "--no-replies", NULL);
     test_cli_expect(&world.cli, 0);
 }
@@ -243,7 +217,7 @@ Test(cli_verify, verify__finds_instances_that_do_not_fit)
     test_cli_expect_out(
         &world.cli, "i-2 seq 4: the instance is running, its last row says completed");
     test_cli_expect_out(&world.cli, "the row of instance i-3 cannot be read");
-    expect_findings(4);
+    cli_world_expect_findings(&world, 4);
 }
 
 Test(cli_verify, verify__finds_a_database_that_is_older_than_the_topics)
@@ -260,8 +234,8 @@ Test(cli_verify, verify__finds_a_database_that_is_older_than_the_topics)
 Test(cli_verify, verify__tells_unpublished_from_lost)
 {
     /* The last command of i-5 is the last one of its partition. */
-    remove_event(place(5, 4));
-    remove_event(place(5, 3));
+    cli_world_remove(world.event, &world.event_count, place(5, 4));
+    cli_world_remove(world.event, &world.event_count, place(5, 3));
     world.reply_count--;
     cli_world_publish(&world);
     cli_world_commit_group(&world, 1);
@@ -271,7 +245,7 @@ Test(cli_verify, verify__tells_unpublished_from_lost)
                                     "c-5-3");
     test_cli_expect_out(&world.cli, "i-5 seq 4: applied, but not published yet");
     test_cli_expect_out(&world.cli, "applied, not published yet; a worker does it");
-    expect_findings(3);
+    cli_world_expect_findings(&world, 3);
 }
 
 Test(cli_verify, verify__does_not_take_retention_for_loss)
@@ -288,7 +262,7 @@ Test(cli_verify, verify__does_not_take_retention_for_loss)
     test_cli_run(&world.cli, "verify", "--settle", "100ms", NULL);
     test_cli_expect(&world.cli, 1);
     test_cli_expect_out(&world.cli, "differ in message");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
 }
 
 Test(cli_verify, verify__counts_beyond_its_limit)
@@ -298,7 +272,7 @@ Test(cli_verify, verify__counts_beyond_its_limit)
     cli_world_commit_group(&world, 0);
     test_cli_run(&world.cli, "verify", "--settle", "100ms", "--limit", "5", NULL);
     test_cli_expect(&world.cli, 1);
-    expect_findings(5);
+    cli_world_expect_findings(&world, 5);
     test_cli_expect_out(&world.cli, "... and 19 more (--limit)");
     test_cli_expect_out(&world.cli, "24 findings (event_missing 24)");
 }

@@ -25,31 +25,6 @@ static void teardown(void)
 
 TestSuite(cli_verify_jobs, .init = setup, .fini = teardown);
 
-static void remove_job(size_t at)
-{
-    memmove(&world.job[at], &world.job[at + 1],
-            (world.job_count - at - 1) * sizeof world.job[0]);
-    world.job_count--;
-}
-
-static void expect_findings(int count)
-{
-    cr_assert_eq(test_cli_count(world.cli.out, "]\n"), (size_t)count,
-                 "%d findings expected:\n%s%s", count, world.cli.out, world.cli.err);
-}
-
-/* Other bytes of the same length in the value. */
-static void replace(bf_message_t *message, const char *from, const char *to)
-{
-    char *copy = bf_arena_strndup(&world.arena, message->value, message->value_len);
-    cr_assert_not_null(copy);
-    char *at = strstr(copy, from);
-    cr_assert_not_null(at, "%s", copy);
-    cr_assert_eq(strlen(from), strlen(to));
-    memcpy(at, to, strlen(to)); /* NOLINT: into the middle of a text */
-    message->value = copy;
-}
-
 Test(cli_verify_jobs, verify__is_clean_where_nothing_is_wrong)
 {
     cli_world_verify(&world, 0);
@@ -63,12 +38,12 @@ Test(cli_verify_jobs, verify__is_clean_where_nothing_is_wrong)
 
 Test(cli_verify_jobs, verify__finds_a_lost_job)
 {
-    remove_job(2);
+    cli_world_remove(world.job, &world.job_count, 2);
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli,
                         "i-2 seq 2: the job of node a (command c-2-2) is not in topic ");
     test_cli_expect_out(&world.cli, " [job_missing]\n");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
     test_cli_run(&world.cli, "verify", "--settle", "100ms", "--json", NULL);
     test_cli_expect(&world.cli, 1);
     test_cli_expect_out(&world.cli, "\"findings\":1,\"by_kind\":{\"job_missing\":1}");
@@ -81,7 +56,7 @@ Test(cli_verify_jobs, verify__finds_all_jobs_lost)
     world.job_count = 0;
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "6 findings (job_missing 6)");
-    expect_findings(6);
+    cli_world_expect_findings(&world, 6);
 }
 
 Test(cli_verify_jobs, verify__finds_a_job_published_twice)
@@ -90,12 +65,12 @@ Test(cli_verify_jobs, verify__finds_a_job_published_twice)
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-1 seq 2: the job is published twice: topic ");
     test_cli_expect_out(&world.cli, "[job_twice]\n");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
 }
 
 Test(cli_verify_jobs, verify__finds_other_content)
 {
-    replace(&world.job[4], "\"limit\":5", "\"limit\":6");
+    cli_world_replace(&world, &world.job[4], "\"limit\":5", "\"limit\":6");
     test_db_sql(&world.db, "UPDATE bpm_flow_task SET variables = '{\"day\":4}' WHERE "
                            "flow_ins_id = 'i-0' AND seq = 2");
     cli_world_verify(&world, 1);
@@ -105,17 +80,19 @@ Test(cli_verify_jobs, verify__finds_other_content)
                         "[job_content]\n");
     test_cli_expect_out(&world.cli, "differ in variables (row {\"day\":4}, job "
                                     "{\"day\":3}) [job_content]\n");
-    expect_findings(3); /* the third: the event of the row that was changed */
+    cli_world_expect_findings(&world,
+                              3); /* the third: the event of the row that was changed */
 }
 
 /* The true one and another one beside it. */
 Test(cli_verify_jobs, verify__finds_a_changed_job_beside_the_true_one)
 {
     world.job[world.job_count] = world.job[3];
-    replace(&world.job[world.job_count++], "\"limit\":5", "\"limit\":6");
+    cli_world_replace(&world, &world.job[world.job_count++], "\"limit\":5",
+                      "\"limit\":6");
     cli_world_verify(&world, 1);
     test_cli_expect_out(&world.cli, "i-3 seq 2: row and job (topic ");
-    expect_findings(1);
+    cli_world_expect_findings(&world, 1);
 }
 
 Test(cli_verify_jobs, verify__finds_a_job_that_no_row_accounts_for)
@@ -126,7 +103,7 @@ Test(cli_verify_jobs, verify__finds_a_job_that_no_row_accounts_for)
     test_cli_expect_out(&world.cli, "i-5 seq 2: the job (topic ");
     test_cli_expect_out(&world.cli, "has no row in the history [job_without_row]\n");
     test_cli_expect_out(&world.cli, "differ in action");
-    expect_findings(2);
+    cli_world_expect_findings(&world, 2);
 }
 
 Test(cli_verify_jobs, verify__does_not_mind_what_others_write_to_the_topic)

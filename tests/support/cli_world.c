@@ -393,6 +393,30 @@ void cli_world_commit_group(cli_world_t *world, int64_t behind)
     bf_consumer_close(consumer);
 }
 
+void cli_world_remove(bf_message_t *list, size_t *count, size_t at)
+{
+    memmove(&list[at], &list[at + 1], (*count - at - 1) * sizeof *list);
+    --*count;
+}
+
+void cli_world_replace(cli_world_t *world, bf_message_t *message, const char *from,
+                       const char *to)
+{
+    char *copy = bf_arena_strndup(&world->arena, message->value, message->value_len);
+    cr_assert_not_null(copy);
+    char *at = strstr(copy, from);
+    cr_assert_not_null(at, "%s", copy);
+    cr_assert_eq(strlen(from), strlen(to));
+    memcpy(at, to, strlen(to)); /* NOLINT: into the middle of a text */
+    message->value = copy;
+}
+
+void cli_world_expect_findings(const cli_world_t *world, int count)
+{
+    cr_assert_eq(test_cli_count(world->cli.out, "]\n"), (size_t)count,
+                 "%d findings expected:\n%s%s", count, world->cli.out, world->cli.err);
+}
+
 void cli_world_verify(cli_world_t *world, int status)
 {
     cli_world_publish(world);

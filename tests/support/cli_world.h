@@ -53,6 +53,14 @@ void cli_world_publish(cli_world_t *world);
 void cli_world_commit_group(cli_world_t *world, int64_t behind);
 void cli_world_end(cli_world_t *world);
 
+/** Take the message at that place out of world->event, world->reply or world->job. */
+void cli_world_remove(bf_message_t *list, size_t *count, size_t at);
+/** Other bytes of the same length in the value. */
+void cli_world_replace(cli_world_t *world, bf_message_t *message, const char *from,
+                       const char *to);
+/** So many findings were printed, or the test fails with all of them. */
+void cli_world_expect_findings(const cli_world_t *world, int count);
+
 /** publish, group, and `bpmflow verify`; fails the test when the status is another. */
 void cli_world_verify(cli_world_t *world, int status);
 

@@ -52,6 +52,14 @@ typedef struct bf_cli_option {
     const char *help;
 } bf_cli_option_t;
 
+/* An option of those that ask what the workers have published. */
+#define BF_CLI_OPTION_GROUP                                                              \
+    {                                                                                    \
+        .name = "group", .kind = BF_OPTION_TEXT, .metavar = "GROUP",                     \
+        .fallback = "bpmflow", .env = "BPMFLOW_GROUP", .setting = "kafka.group",         \
+        .help = "consumer group of the workers"                                          \
+    }
+
 /* Groups of options that several subcommands share. */
 enum {
     BF_OPTIONS_KAFKA = 1 << 0, /* --brokers, topics, -X */

@@ -10,6 +10,7 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 #define PASSWORD_MAX       512
+#define SCAN_POLL_MS       100
 
 /* librdkafka properties of the file and of -X; texts live in the arena. BF_E_INVALID: one
  * of them is not NAME=VALUE. */
@@ -86,6 +87,28 @@ bf_status_t bf_cli_reader(const bf_cli_t *cli, const char *topic, bf_reader_from
 {
     bf_reader_options_t options = {.topic = topic, .from = from};
     return open_reader(cli, &options, ret, err);
+}
+
+bf_status_t bf_cli_scan(const bf_cli_t *cli, const char *topic, bf_cli_record_fn fn,
+                        void *arg, bf_err_t *err)
+{
+    bf_reader_t *reader = NULL;
+    bf_status_t rc = bf_cli_reader(cli, topic, BF_READER_BEGINNING, &reader, err);
+    while (rc == BF_OK && !bf_reader_at_end(reader) && !bf_cli_stopped()) {
+        bf_record_t record;
+        rc = bf_reader_next(reader, SCAN_POLL_MS, &record, err);
+        if (rc == BF_E_TIMEOUT || rc == BF_E_BUS_RETRY) {
+            bf_err_clear(err);
+            rc = BF_OK;
+            continue;
+        }
+        if (rc != BF_OK)
+            break;
+        rc = fn(arg, &record, err);
+        bf_reader_release(&record);
+    }
+    bf_reader_close(reader);
+    return rc;
 }
 
 bf_status_t bf_cli_reader_of_group(const bf_cli_t *cli, const char *topic,

@@ -25,6 +25,13 @@ bf_status_t bf_cli_reader_at(const bf_cli_t *cli, const char *topic, int32_t par
                              int64_t offset, bf_reader_t **ret,
                              bf_err_t *err) BF_MUST_USE;
 
+/** All records of a topic, from its beginning up to where it ends now, into the callback;
+ *  ends early, with BF_OK, when bf_cli_stopped(). Errors of the reader and of fn. */
+typedef bf_status_t (*bf_cli_record_fn)(void *arg, const bf_record_t *record,
+                                        bf_err_t *err);
+bf_status_t bf_cli_scan(const bf_cli_t *cli, const char *topic, bf_cli_record_fn fn,
+                        void *arg, bf_err_t *err) BF_MUST_USE;
+
 /** A reader from the end that can tell what the group has committed. */
 bf_status_t bf_cli_reader_of_group(const bf_cli_t *cli, const char *topic,
                                    const char *group, bf_reader_t **ret,

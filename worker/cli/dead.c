@@ -77,7 +77,7 @@ static bf_status_t not_there(const char *topic, bf_dead_name_t name, bf_err_t *e
 
 /* The first record that comes; anything but the wanted offset means it is not there. */
 static bf_status_t fetch(bf_reader_t *reader, const char *topic, bf_dead_name_t name,
-                         bf_dead_fn fn, void *arg, bf_err_t *err)
+                         bf_cli_record_fn fn, void *arg, bf_err_t *err)
 {
     bf_reader_range_t range = bf_reader_range(reader, name.partition);
     if (name.offset < range.low || name.offset >= range.high)
@@ -105,35 +105,13 @@ static bf_status_t fetch(bf_reader_t *reader, const char *topic, bf_dead_name_t 
 }
 
 bf_status_t bf_dead_fetch(const bf_cli_t *cli, const char *topic, bf_dead_name_t name,
-                          bf_dead_fn fn, void *arg, bf_err_t *err)
+                          bf_cli_record_fn fn, void *arg, bf_err_t *err)
 {
     bf_reader_t *reader = NULL;
     bf_status_t rc =
         bf_cli_reader_at(cli, topic, name.partition, name.offset, &reader, err);
     if (rc == BF_OK)
         rc = fetch(reader, topic, name, fn, arg, err);
-    bf_reader_close(reader);
-    return rc;
-}
-
-bf_status_t bf_dead_scan(const bf_cli_t *cli, bf_dead_fn fn, void *arg, bf_err_t *err)
-{
-    bf_reader_t *reader = NULL;
-    bf_status_t rc = bf_cli_reader(cli, bf_cli_text(cli, "dead-letter-topic"),
-                                   BF_READER_BEGINNING, &reader, err);
-    while (rc == BF_OK && !bf_reader_at_end(reader) && !bf_cli_stopped()) {
-        bf_record_t record;
-        rc = bf_reader_next(reader, POLL_MS, &record, err);
-        if (rc == BF_E_TIMEOUT || rc == BF_E_BUS_RETRY) {
-            bf_err_clear(err);
-            rc = BF_OK;
-            continue;
-        }
-        if (rc != BF_OK)
-            break;
-        rc = fn(arg, &record, err);
-        bf_reader_release(&record);
-    }
     bf_reader_close(reader);
     return rc;
 }

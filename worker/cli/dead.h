@@ -8,8 +8,7 @@
 #ifndef BF_CLI_DEAD_H
 #define BF_CLI_DEAD_H
 
-#include "bpmflow/reader.h"
-#include "worker/cli/cli.h"
+#include "worker/cli/connect.h"
 
 /* The headers that the worker added, as texts; borrowed from the record. */
 typedef struct bf_dead_letter {
@@ -43,12 +42,7 @@ bool bf_dead_is(bf_text_t text, const char *filter);
  * @return BF_OK; BF_E_NOT_FOUND: it is not there (any more); errors of the reader and of
  * fn
  */
-typedef bf_status_t (*bf_dead_fn)(void *arg, const bf_record_t *record, bf_err_t *err);
 bf_status_t bf_dead_fetch(const bf_cli_t *cli, const char *topic, bf_dead_name_t name,
-                          bf_dead_fn fn, void *arg, bf_err_t *err) BF_MUST_USE;
-
-/** All records of the dead letter topic, up to where it ends now. */
-bf_status_t bf_dead_scan(const bf_cli_t *cli, bf_dead_fn fn, void *arg,
-                         bf_err_t *err) BF_MUST_USE;
+                          bf_cli_record_fn fn, void *arg, bf_err_t *err) BF_MUST_USE;
 
 #endif /* BF_CLI_DEAD_H */

@@ -127,7 +127,8 @@ static bf_exit_t run_list(bf_cli_t *cli)
     bf_table_init(&lister.table, columns, COLUMN_COUNT, "lllllrl");
     bf_str_init(&lister.out, 0);
     bf_cli_catch_signals();
-    bf_status_t rc = bf_dead_scan(cli, on_listed, &lister, &err);
+    bf_status_t rc =
+        bf_cli_scan(cli, bf_cli_text(cli, "dead-letter-topic"), on_listed, &lister, &err);
     if (rc == BF_OK && !lister.json && lister.shown > 0)
         rc = bf_table_write(&lister.table, &lister.out, &err);
     if (rc == BF_OK)

@@ -118,7 +118,8 @@ static bf_status_t on_letter(void *arg, const bf_record_t *record, bf_err_t *err
 static bf_status_t each(bf_cli_t *cli, replayer_t *replayer, bf_err_t *err)
 {
     if (bf_cli_flag(cli, "all"))
-        return bf_dead_scan(cli, on_letter, replayer, err);
+        return bf_cli_scan(cli, bf_cli_text(cli, "dead-letter-topic"), on_letter,
+                           replayer, err);
     bf_status_t rc = BF_OK;
     for (int i = 0; rc == BF_OK && i < cli->operand_count; i++) {
         bf_dead_name_t name;

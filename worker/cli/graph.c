@@ -127,7 +127,7 @@ const bf_cli_command_t bf_cli_graph_check = {
         "Loads each file as the workers do and prints all errors and warnings with file, "
         "line, node and what to do about it.",
     .status = "1 when a file has errors.",
-    .examples = "    bpmflow graph check config/graphs/*.yaml\n",
+    .examples = "    bpmflow graph check config/graphs/*.yml\n",
     .run = run_check};
 
 /* --- drawings --- */

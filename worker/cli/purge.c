@@ -267,13 +267,7 @@ static const bf_cli_option_t purge_options[] = {
      .min = 0,
      .max = 3600000,
      .help = "rest between two batches"},
-    {.name = "group",
-     .kind = BF_OPTION_TEXT,
-     .metavar = "GROUP",
-     .fallback = "bpmflow",
-     .env = "BPMFLOW_GROUP",
-     .setting = "kafka.group",
-     .help = "consumer group of the workers"},
+    BF_CLI_OPTION_GROUP,
     {.name = NULL}};
 
 const bf_cli_command_t bf_cli_purge = {

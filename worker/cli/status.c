@@ -250,13 +250,7 @@ static bf_exit_t run_status(bf_cli_t *cli)
 }
 
 static const bf_cli_option_t status_options[] = {
-    {.name = "group",
-     .kind = BF_OPTION_TEXT,
-     .metavar = "GROUP",
-     .fallback = "bpmflow",
-     .env = "BPMFLOW_GROUP",
-     .setting = "kafka.group",
-     .help = "consumer group of the workers"},
+    BF_CLI_OPTION_GROUP,
     {.name = "interval",
      .kind = BF_OPTION_DURATION,
      .metavar = "TIME",

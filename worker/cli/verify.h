@@ -187,6 +187,8 @@ typedef struct bf_verify_pass {
                         bf_err_t *err);
 } bf_verify_pass_t;
 
+/** Has retention removed the oldest records of some partition? */
+bool bf_verify_is_trimmed(const bf_reader_t *reader);
 bf_status_t bf_verify_run_pass(bf_verify_pass_t *pass, bf_err_t *err) BF_MUST_USE;
 
 bf_status_t bf_verify_events(bf_verify_t *verify, bf_reader_t *reader,

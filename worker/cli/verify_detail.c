@@ -16,7 +16,6 @@
 #include "worker/cli/verify.h"
 
 #define DETAIL_MAX  1000
-#define POLL_MS     100
 #define EVENT_BYTES ((size_t)64 << 20) /* texts of events that are kept */
 
 typedef struct event {
@@ -79,9 +78,9 @@ static bf_status_t select_odd(details_t *details, bf_err_t *err)
     return BF_OK;
 }
 
-static bf_status_t keep_event(details_t *details, const bf_record_t *record,
-                              bf_err_t *err)
+static bf_status_t keep_event(void *arg, const bf_record_t *record, bf_err_t *err)
 {
+    details_t *details = arg;
     detail_t *detail =
         record->key ? bf_map_get(details->odd, record->key, record->key_len) : NULL;
     int32_t seq = bf_verify_seq(record->value, record->value_len);
@@ -111,25 +110,11 @@ static bf_status_t keep_event(details_t *details, const bf_record_t *record,
 static bf_status_t collect_events(details_t *details, bf_err_t *err)
 {
     const bf_cli_t *cli = details->verify->cli;
-    bf_reader_t *reader = NULL;
-    bf_status_t rc = bf_cli_reader(cli, bf_cli_text(cli, "event-topic"),
-                                   BF_READER_BEGINNING, &reader, err);
-    while (rc == BF_OK && !bf_reader_at_end(reader)) {
-        bf_record_t record;
-        rc = bf_reader_next(reader, POLL_MS, &record, err);
-        if (rc == BF_E_TIMEOUT || rc == BF_E_BUS_RETRY) {
-            bf_err_clear(err);
-            rc =
-                bf_cli_stopped() ? bf_err_set(err, BF_E_CANCELLED, "interrupted") : BF_OK;
-            continue;
-        }
-        if (rc != BF_OK)
-            break;
-        rc = keep_event(details, &record, err);
-        bf_reader_release(&record);
-    }
-    bf_reader_close(reader);
-    return rc;
+    bf_status_t rc =
+        bf_cli_scan(cli, bf_cli_text(cli, "event-topic"), keep_event, details, err);
+    return rc == BF_OK && bf_cli_stopped()
+               ? bf_err_set(err, BF_E_CANCELLED, "interrupted")
+               : rc;
 }
 
 /* --- what is wrong with the events of one instance, seen alone --- */

@@ -206,8 +206,7 @@ static bf_status_t read_topic(bf_verify_t *verify, const char *name, job_topic_t
 {
     bf_reader_t *reader = NULL;
     bf_status_t rc = bf_cli_reader(verify->cli, name, BF_READER_BEGINNING, &reader, err);
-    for (int32_t p = 0; rc == BF_OK && p < bf_reader_partition_count(reader); p++)
-        topic->trimmed = topic->trimmed || bf_reader_range(reader, p).low > 0;
+    topic->trimmed = rc == BF_OK && bf_verify_is_trimmed(reader);
     verify->jobs_trimmed = verify->jobs_trimmed || topic->trimmed;
     bf_verify_pass_t pass = {.verify = verify,
                              .reader = reader,

@@ -41,6 +41,14 @@ static int64_t total_of(const bf_reader_t *reader)
     return total;
 }
 
+bool bf_verify_is_trimmed(const bf_reader_t *reader)
+{
+    for (int32_t p = 0; p < bf_reader_partition_count(reader); p++)
+        if (bf_reader_range(reader, p).low > 0)
+            return true;
+    return false;
+}
+
 bf_status_t bf_verify_run_pass(bf_verify_pass_t *pass, bf_err_t *err)
 {
     int64_t total = total_of(pass->reader);
@@ -212,9 +220,7 @@ static void compare(bf_verify_t *verify, const bf_reader_t *reader)
 
 bf_status_t bf_verify_events(bf_verify_t *verify, bf_reader_t *reader, bf_err_t *err)
 {
-    for (int32_t p = 0; p < bf_reader_partition_count(reader); p++)
-        verify->events_trimmed =
-            verify->events_trimmed || bf_reader_range(reader, p).low > 0;
+    verify->events_trimmed = bf_verify_is_trimmed(reader);
     bf_verify_pass_t pass = {.verify = verify,
                              .reader = reader,
                              .what = "events",
@@ -278,9 +284,7 @@ static bf_status_t take_reply(bf_verify_pass_t *pass, const bf_record_t *record,
 static bf_status_t read_replies(bf_verify_t *verify, bf_reader_t *reader, int64_t *open,
                                 bf_err_t *err)
 {
-    for (int32_t p = 0; p < bf_reader_partition_count(reader); p++)
-        verify->replies_trimmed =
-            verify->replies_trimmed || bf_reader_range(reader, p).low > 0;
+    verify->replies_trimmed = verify->replies_trimmed || bf_verify_is_trimmed(reader);
     bf_verify_pass_t pass = {.verify = verify,
                              .reader = reader,
                              .what = "replies",
