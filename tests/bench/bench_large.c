@@ -25,6 +25,7 @@
 #define LIST       100
 #define ID_MAX     48
 #define CHUNK      INT64_C(200000) /* rows that one statement makes */
+#define SLICE_MS   500
 #define POOL_BYTES "8589934592"
 
 /* --- the cache --- */
@@ -216,42 +217,86 @@ static void run_batch(reader_t *r)
     }
 }
 
-static double measure_rows(int64_t rows, int64_t batch, int64_t seconds)
-{
-    char metric[64];
+/* One of the two databases. */
+typedef struct side {
+    int64_t rows;
     bench_db_t db;
-    reader_t r = {.batch = {.size = batch, .vars_bytes = 20},
-                  .instances = rows / 5,
-                  .random = 88172645463325252u};
-    bench_db_make(&db);
+    reader_t reader;
+    int64_t done;
+    int64_t spent_ns;
+    double cpu; /* seconds, of both sides of the connection */
+} side_t;
+
+static void open_side(side_t *side, int64_t rows, int64_t batch)
+{
+    *side = (side_t){.rows = rows,
+                     .reader = {.batch = {.size = batch, .vars_bytes = 20},
+                                .instances = rows / 5,
+                                .random = 88172645463325252u}};
+    reader_t *r = &side->reader;
+    bench_db_make(&side->db);
     int64_t start = bf_clock_mono_ns();
-    make_rows(&db, r.instances);
+    make_rows(&side->db, r->instances);
     (void)fprintf(stderr, "bench: %" PRId64 " rows made in %.0f s\n", rows,
                   (double)(bf_clock_mono_ns() - start) / 1e9);
-    bench_batch_open(&r.batch, &db);
-    r.chosen_in = bench_calloc((size_t)r.instances, sizeof(*r.chosen_in));
+    bench_batch_open(&r->batch, &side->db);
+    r->chosen_in = bench_calloc((size_t)r->instances, sizeof(*r->chosen_in));
     for (int i = 0; i < 10; i++) {
-        run_batch(&r); /* statements are prepared */
+        run_batch(r); /* statements are prepared */
     }
-    int64_t done = 0;
-    bench_cpu_t before = bench_cpu(&db);
-    start = bf_clock_mono_ns();
-    int64_t limit = start + seconds * 1000000000;
+}
+
+static void close_side(side_t *side)
+{
+    free(side->reader.chosen_in);
+    bench_batch_close(&side->reader.batch);
+    bench_db_drop(&side->db);
+}
+
+static void run_slice(side_t *side, int64_t ms)
+{
+    bench_cpu_t before = bench_cpu(&side->db);
+    int64_t start = bf_clock_mono_ns();
+    int64_t limit = start + ms * 1000000;
     while (bf_clock_mono_ns() < limit) {
-        run_batch(&r);
-        done += batch;
+        run_batch(&side->reader);
+        side->done += side->reader.batch.size;
     }
-    double rate = (double)done / ((double)(bf_clock_mono_ns() - start) / 1e9);
-    bench_cpu_t after = bench_cpu(&db);
-    (void)snprintf(metric, sizeof(metric), "random commands, %" PRId64 " rows", rows);
+    bench_cpu_t after = bench_cpu(&side->db);
+    side->spent_ns += bf_clock_mono_ns() - start;
+    side->cpu += after.client - before.client + after.server - before.server;
+}
+
+static double report(const side_t *side)
+{
+    char metric[64];
+    double rate = (double)side->done / ((double)side->spent_ns / 1e9);
+    (void)snprintf(metric, sizeof(metric), "random commands, %" PRId64 " rows",
+                   side->rows);
     bench_print("large", metric, rate, "commands/s");
-    double used = after.client - before.client + after.server - before.server;
-    (void)snprintf(metric, sizeof(metric), "  processor time, %" PRId64 " rows", rows);
-    bench_print("large", metric, used * 1e6 / (double)done, "us/command");
-    free(r.chosen_in);
-    bench_batch_close(&r.batch);
-    bench_db_drop(&db);
+    (void)snprintf(metric, sizeof(metric), "  processor time, %" PRId64 " rows",
+                   side->rows);
+    bench_print("large", metric, side->cpu * 1e6 / (double)side->done, "us/command");
     return rate;
+}
+
+/* In turns, since other load on the machine changes. */
+static void compare(int64_t small, int64_t large, int64_t batch, int64_t seconds)
+{
+    static side_t few;
+    static side_t many;
+    open_side(&many, large, batch);
+    open_side(&few, small, batch);
+    for (int64_t turn = 0; turn < seconds * 1000 / SLICE_MS; turn++) {
+        run_slice(&few, SLICE_MS);
+        run_slice(&many, SLICE_MS);
+    }
+    double rate_few = report(&few);
+    double rate_many = report(&many);
+    bench_print("large", "rate with many rows, of that with few",
+                rate_many / rate_few * 100, "%");
+    close_side(&few);
+    close_side(&many);
 }
 
 static void grow_pool(void)
@@ -273,7 +318,7 @@ int main(int argc, char **argv)
     int64_t cached = 1000000;
     int64_t small = 10000;
     int64_t large = 10000000;
-    int64_t seconds = 20;
+    int64_t seconds = 30; /* of each */
     int64_t batch = 500;
     const bench_option_t options[] = {{"--cached", &cached},
                                       {"--small", &small},
@@ -288,8 +333,6 @@ int main(int argc, char **argv)
         measure_cache(cached);
     }
     grow_pool();
-    double few = measure_rows(small, batch, seconds);
-    double many = measure_rows(large, batch, seconds);
-    bench_print("large", "rate with many rows, of that with few", many / few * 100, "%");
+    compare(small, large, batch, seconds);
     return 0;
 }

@@ -151,7 +151,8 @@ void bench_db_make(bench_db_t *ret)
         .password = setting("BF_MARIADB_PASSWORD"),
     };
     ret->server_pid = find_server(&ret->options);
-    (void)snprintf(ret->name, sizeof(ret->name), "bf_bench_%d", (int)getpid());
+    static int made; /* of this process */
+    (void)snprintf(ret->name, sizeof(ret->name), "bf_bench_%d_%d", (int)getpid(), made++);
     (void)snprintf(sql, sizeof(sql), "CREATE DATABASE %s", ret->name);
     bf_db_t *db = connect_to(&ret->options);
     bench_db_run(db, sql);
