@@ -32,9 +32,10 @@ def read_arrivals(path):
 
 def longest_gap(times, begin, end):
     """(ms, ms at the end): the longest gap between the two times, and how long nothing
-    has come when the end comes."""
-    times = [begin, *times[bisect.bisect_left(times, begin):bisect.bisect_left(times, end)], end]
-    return max(b - a for a, b in zip(times, times[1:])), end - times[-2]
+    has come when the end comes, from before the begin too."""
+    first, last = bisect.bisect_left(times, begin), bisect.bisect_left(times, end)
+    window = [begin, *times[first:last], end]
+    return max(b - a for a, b in zip(window, window[1:])), end - (times[last - 1] if last else 0)
 
 
 def first_after(arrivals, ms):
@@ -59,7 +60,7 @@ def stalls(arrivals, faults, end_ms):
         owned = [gaps[p][0] for p in fault["owned"] if p in gaps]
         others = [gap for p, (gap, _) in gaps.items() if p not in fault["owned"]]
         going_on = max(at_end for _, at_end in gaps.values()) < STILL_MS
-        alone = going_on and (n == 0 or result[-1]["going_on"] or begin - faults[n - 1]["at"] > ALONE_S * 1000)
+        alone = going_on and (not result or result[-1]["going_on"] or begin - faults[n - 1]["at"] > ALONE_S * 1000)
         result.append({"fault": fault, "owned_ms": max(owned, default=0), "others_ms": max(others, default=0),
                        "all_ms": max(gap for gap, _ in gaps.values()), "alone": alone,
                        "going_on": going_on})
