@@ -5,6 +5,7 @@ bindir ?= $(PREFIX)/bin
 libdir ?= $(PREFIX)/lib
 includedir ?= $(PREFIX)/include
 datadir ?= $(PREFIX)/share
+unitdir ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
 D = $(DESTDIR)
 
@@ -37,6 +38,9 @@ install: all ## Install below PREFIX (DESTDIR for packagers)
 	install -m 755 $(wildcard $(BUILD)/bin/bpmflow-worker $(BUILD)/bin/bpmflow) $(D)$(bindir)
 	$(foreach l,$(LIBRARIES),$(call install_library,$(l)))
 	install -m 644 include/bpmflow/*.h $(D)$(includedir)/bpmflow
+	install -d $(D)$(unitdir)
+	sed 's#/usr/bin/#$(bindir)/#' deploy/systemd/bpmflow-worker.service >$(D)$(unitdir)/bpmflow-worker.service
+	chmod 644 $(D)$(unitdir)/bpmflow-worker.service
 	for dir in sql config; do \
 	  [ ! -d $$dir ] || (find $$dir -type f | while read -r f; do \
 	    install -D -m 644 "$$f" "$(D)$(datadir)/bpmflow/$$f"; done); done
@@ -46,6 +50,7 @@ uninstall: ## Remove what install put there
 	rm -f $(foreach l,$(LIBRARIES),$(D)$(libdir)/lib$(l).a $(D)$(libdir)/lib$(l).so \
 	  $(D)$(libdir)/lib$(l).so.$(SO_MAJOR) $(D)$(libdir)/lib$(l).so.$(VERSION) \
 	  $(D)$(libdir)/pkgconfig/$(l).pc)
+	rm -f $(D)$(unitdir)/bpmflow-worker.service
 	rm -rf $(D)$(includedir)/bpmflow $(D)$(datadir)/bpmflow
 
 dist: ## Source archive of the last commit, the same bytes wherever it is made

@@ -118,7 +118,9 @@ static json_t *smaller(json_t *layout, size_t at, unsigned step)
     return NULL;
 }
 
-char *property_shrink(property_fn property, const char *text, uint64_t seed)
+/* A JSON layout with fewer nodes, links, conditions, tasks, that still fails. The caller
+ * frees; NULL when out of memory. */
+static char *shrink(property_fn property, const char *text, uint64_t seed)
 {
     json_t *layout = json_loads(text, 0, NULL);
     bool again = layout != NULL;
@@ -159,7 +161,7 @@ static void add_yaml(bf_str_t *out, const char *layout)
 static void report(property_fn property, const char *layout, uint64_t seed,
                    const char *name)
 {
-    char *small = property_shrink(property, layout, seed);
+    char *small = shrink(property, layout, seed);
     const char *shown = small ? small : layout;
     const char *what = property(shown, seed);
     bf_str_t yaml;

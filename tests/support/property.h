@@ -25,10 +25,6 @@ void property_range(uint64_t cases, uint64_t *ret_first, uint64_t *ret_end);
 /** Nodes of the graph of a seed: 3 .. 60. */
 unsigned property_size(uint64_t seed);
 
-/** A JSON layout with fewer nodes, links, conditions, tasks, that still fails. The caller
- *  frees; NULL when out of memory. */
-char *property_shrink(property_fn property, const char *text, uint64_t seed);
-
 /**
  * Does the property hold for this graph?  Where it does not, the graph is made small, and
  * seed, what is wrong and the graph as YAML are printed: the test fails.
