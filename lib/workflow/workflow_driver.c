@@ -154,6 +154,10 @@ static bf_status_t run_auto(const bf_meeting_t *v, bf_err_t *err)
         bf_exchanger_pend(v->ex);
         return BF_OK;
     }
+    if (flow->is_probe && v->state == BF_TASK_WAITING &&
+        v->node->task.kind == BF_CODE_COMPONENT) {
+        return settle_auto(v, true, err); /* it is not asked again: it waits, as stored */
+    }
     bf_status_t rc = run_delegate(v, err);
     if (rc != BF_OK || bf_exchanger_is_calling(v->ex)) {
         return rc; /* a call is settled when it is done */
