@@ -39,6 +39,11 @@ AR := ar
 endif
 PKG_CONFIG ?= pkg-config
 OPT := $(if $(DEBUG),-O0 -g3,$(if $(SAN),-O1 -g,-O2 -g))
+# Nobody replaces single functions of the libraries, so they may be inlined (clang's way).
+# A command goes through many small functions of lib/workflow: measured, inlining more of
+# them makes claim + submit a tenth faster; elsewhere it gains nothing.
+OPT_LIB := $(OPT) -fno-semantic-interposition
+OPT_WORKFLOW := $(OPT_LIB:-O2=-O3)
 
 # Third-party include folders are -isystem, so that their headers are not ours.
 pkg_cflags = $(subst -I,-isystem ,$(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null))
@@ -71,8 +76,8 @@ DEPS_LIBS := $(call pkg_libs,$(DEPS_ALL)) -lm
 LIBS_TEST = $(call pkg_libs,criterion) $(DEPS_LIBS)
 
 CPPFLAGS_ALL := -D_GNU_SOURCE -Iinclude -I. $(DEPS_CFLAGS) $(CPPFLAGS)
-CFLAGS_ALL := -std=gnu11 $(OPT) -fPIC -pthread -fno-omit-frame-pointer \
-              -ffile-prefix-map=$(CURDIR)=. $(WARN) $(CFLAGS)
+CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC -pthread -fno-omit-frame-pointer \
+             -ffile-prefix-map=$(CURDIR)=. $(WARN) $(CFLAGS)
 LDFLAGS_ALL := -pthread -Wl,-z,relro,-z,now $(LDFLAGS)
 ifneq ($(SAN),)
 CFLAGS_ALL += -fsanitize=$(SAN) -fno-sanitize-recover=all -DBF_SANITIZED=1
@@ -120,16 +125,19 @@ BINS := $(if $(WORKER_SRC),$(BUILD)/bin/bpmflow-worker) $(if $(CLI_SRC),$(BUILD)
 all: $(LIB_A) $(LIB_SO) $(BINS) ## Build the libraries, the worker and the command line tool
 
 # A change of flags rebuilds: the file changes only when its text does.
+FLAGS_TEXT = $(CC) $(CPPFLAGS_ALL) $(filter-out $(WARN),$(CFLAGS_ALL)) $(OPT_WORKFLOW) $(LDFLAGS_ALL)
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(CPPFLAGS_ALL) $(filter-out $(WARN),$(CFLAGS_ALL)) $(LDFLAGS_ALL)' | cmp -s - $@ || \
-	 echo '$(CC) $(CPPFLAGS_ALL) $(filter-out $(WARN),$(CFLAGS_ALL)) $(LDFLAGS_ALL)' >$@
+	@echo '$(FLAGS_TEXT)' | cmp -s - $@ || echo '$(FLAGS_TEXT)' >$@
 FORCE:
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CC    $<")
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj/lib/%.o: private OPT := $(OPT_LIB)
+$(BUILD)/obj/lib/workflow/%.o: private OPT := $(OPT_WORKFLOW)
 
 # The texts of the migrations are built in.
 $(BUILD)/obj/lib/store/migrations.o: $(wildcard sql/*.sql)

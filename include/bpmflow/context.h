@@ -51,7 +51,8 @@ const bf_value_t *bf_context_lookup(void *arg, const char *name, size_t name_len
                                     uint64_t hash);
 /** What the caller brought: as bf_context_get(), without the variables that are stored
  *  with an instance. Who may operate a task is decided by these only. */
-const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *name);
+const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *name,
+                                          size_t name_len);
 
 /* Where an evaluation comes from: for components that act on the outside world. */
 typedef struct bf_origin {

@@ -55,9 +55,16 @@ const char *bf_controller_actor_key(const bf_controller_t *controller);
 bool bf_controller_is_key(const bf_controller_t *controller, const char *name,
                           size_t name_len);
 
-bool bf_controller_is_operatable(bf_controller_t *controller, bf_context_t *ctx,
-                                 const bf_node_t *node);
-bool bf_controller_is_auto_forward(bf_controller_t *controller, bf_context_t *ctx,
-                                   const bf_node_t *node);
+static inline bool bf_controller_is_operatable(bf_controller_t *controller,
+                                               bf_context_t *ctx, const bf_node_t *node)
+{
+    return controller->ops->is_operatable(controller, ctx, node);
+}
+
+static inline bool bf_controller_is_auto_forward(bf_controller_t *controller,
+                                                 bf_context_t *ctx, const bf_node_t *node)
+{
+    return controller->ops->is_auto_forward(controller, ctx, node);
+}
 
 #endif /* BF_CONTROLLER_H */

@@ -85,7 +85,9 @@ struct bf_node {
     const bf_link_t *const *prev_links;
     uint32_t prev_link_count;
     const char *state_key; /* "graph:node", what states are stored under (rule 96) */
-    uint32_t line;         /* in the source, 0 when unknown */
+    uint32_t state_key_len;
+    uint32_t state_key_hash; /* bf_hash_bytes(), low half */
+    uint32_t line;           /* in the source, 0 when unknown */
     /* LOOP heads (meta $for / $in, rules 77-79); NULL otherwise */
     const char *loop_variable;
     const bf_value_t *loop_source; /* the $in value as written */

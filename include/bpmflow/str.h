@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "bpmflow/err.h"
 
@@ -49,5 +50,38 @@ const char *bf_str_peek(const bf_str_t *str);
 
 /** Move the memory out; the caller frees it. NULL when failed. The builder is empty. */
 char *bf_str_take(bf_str_t *str, size_t *ret_len) BF_MUST_USE;
+
+/** Are they the same bytes? For names and keys, which are short: without a call. */
+static inline bool bf_same_bytes(const char *a, const char *b, size_t len)
+{
+    if (len - 4 > 12) { /* shorter than 4, or longer than 16 */
+        size_t i = 0;
+        while (len < 4 && i < len && a[i] == b[i]) {
+            i++;
+        }
+        return len < 4 ? i == len : !memcmp(a, b, len);
+    }
+    /* Head and tail, which overlap where the length is no power of two. */
+    if (len < 8) {
+        uint32_t a_head;
+        uint32_t b_head;
+        uint32_t a_tail;
+        uint32_t b_tail;
+        memcpy(&a_head, a, sizeof(a_head));
+        memcpy(&b_head, b, sizeof(b_head));
+        memcpy(&a_tail, a + len - sizeof(a_tail), sizeof(a_tail));
+        memcpy(&b_tail, b + len - sizeof(b_tail), sizeof(b_tail));
+        return !((a_head ^ b_head) | (a_tail ^ b_tail));
+    }
+    uint64_t a_head;
+    uint64_t b_head;
+    uint64_t a_tail;
+    uint64_t b_tail;
+    memcpy(&a_head, a, sizeof(a_head));
+    memcpy(&b_head, b, sizeof(b_head));
+    memcpy(&a_tail, a + len - sizeof(a_tail), sizeof(a_tail));
+    memcpy(&b_tail, b + len - sizeof(b_tail), sizeof(b_tail));
+    return !((a_head ^ b_head) | (a_tail ^ b_tail));
+}
 
 #endif /* BF_STR_H */

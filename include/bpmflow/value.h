@@ -68,20 +68,59 @@ typedef struct bf_json_limits {
     ((bf_json_limits_t){.max_bytes = (size_t)64 << 20,                                   \
                         .max_depth = BF_VALUE_MAX_DEPTH + 24})
 
-bf_value_t bf_value_null(void);
-bf_value_t bf_value_bool(bool boolean);
-bf_value_t bf_value_int(int64_t integer);
-bf_value_t bf_value_real(double real);
+static inline bf_value_t bf_value_null(void)
+{
+    return (bf_value_t){.type = BF_VALUE_NULL};
+}
+
+static inline bf_value_t bf_value_bool(bool boolean)
+{
+    return (bf_value_t){.type = BF_VALUE_BOOL, .as.boolean = boolean};
+}
+
+static inline bf_value_t bf_value_int(int64_t integer)
+{
+    return (bf_value_t){.type = BF_VALUE_INT, .as.integer = integer};
+}
+
+static inline bf_value_t bf_value_real(double real)
+{
+    return (bf_value_t){.type = BF_VALUE_REAL, .as.real = real};
+}
 
 /** Borrows the text, which must be NUL-terminated at len. */
-bf_value_t bf_value_string(const char *text, size_t len);
-bf_value_t bf_value_cstr(const char *text);
+static inline bf_value_t bf_value_string(const char *text, size_t len)
+{
+    return (bf_value_t){.type = BF_VALUE_STRING, .len = (uint32_t)len, .as.string = text};
+}
+
+static inline bf_value_t bf_value_cstr(const char *text)
+{
+    return bf_value_string(text, strlen(text));
+}
 
 const char *bf_value_type_name(bf_value_type_t type);
-bool bf_value_is_null(const bf_value_t *value);
+
+static inline bool bf_value_is_null(const bf_value_t *value)
+{
+    return !value || value->type == BF_VALUE_NULL;
+}
 
 /** Member of a map, or NULL (absent, or not a map). Borrowed. */
-const bf_value_t *bf_value_get(const bf_value_t *map, const char *name, size_t name_len);
+static inline const bf_value_t *bf_value_get(const bf_value_t *map, const char *name,
+                                             size_t name_len)
+{
+    if (!map || map->type != BF_VALUE_MAP) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < map->len; i++) {
+        const bf_member_t *m = &map->as.members[i];
+        if (m->name_len == name_len && bf_same_bytes(m->name, name, name_len)) {
+            return &m->value;
+        }
+    }
+    return NULL;
+}
 const bf_value_t *bf_value_get_str(const bf_value_t *map, const char *name);
 
 /** The string, or NULL when absent or not a string. */

@@ -1,7 +1,8 @@
 /*
  * arena.c - chunked bump allocator
  *
- * Chunks double up to 64 KiB; a larger request gets a chunk of its own size.
+ * Chunks, with their headers, are of 1 KiB (which malloc still keeps at hand when it is
+ * freed) and double up to 64 KiB; a larger request gets a chunk of its own size.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -76,8 +77,8 @@ static bf_arena_chunk_t *add_chunk(bf_arena_t *arena, size_t need)
 {
     size_t size = need;
 #ifndef BF_ARENA_DEBUG
-    if (size < arena->chunk_bytes) {
-        size = arena->chunk_bytes;
+    if (size < arena->chunk_bytes - sizeof(bf_arena_chunk_t)) {
+        size = arena->chunk_bytes - sizeof(bf_arena_chunk_t);
     }
     if (arena->chunk_bytes < CHUNK_MAX) {
         arena->chunk_bytes *= 2;

@@ -11,65 +11,11 @@
 #include "bpmflow/id.h"
 #include "bpmflow/num.h"
 
-bf_value_t bf_value_null(void)
-{
-    bf_value_t v = {.type = BF_VALUE_NULL};
-    return v;
-}
-
-bf_value_t bf_value_bool(bool boolean)
-{
-    bf_value_t v = {.type = BF_VALUE_BOOL, .as.boolean = boolean};
-    return v;
-}
-
-bf_value_t bf_value_int(int64_t integer)
-{
-    bf_value_t v = {.type = BF_VALUE_INT, .as.integer = integer};
-    return v;
-}
-
-bf_value_t bf_value_real(double real)
-{
-    bf_value_t v = {.type = BF_VALUE_REAL, .as.real = real};
-    return v;
-}
-
-bf_value_t bf_value_string(const char *text, size_t len)
-{
-    bf_value_t v = {.type = BF_VALUE_STRING, .len = (uint32_t)len, .as.string = text};
-    return v;
-}
-
-bf_value_t bf_value_cstr(const char *text)
-{
-    return bf_value_string(text, strlen(text));
-}
-
 const char *bf_value_type_name(bf_value_type_t type)
 {
     static const char *const names[] = {"null",   "boolean", "integer", "number",
                                         "string", "list",    "map"};
     return (unsigned)type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";
-}
-
-bool bf_value_is_null(const bf_value_t *value)
-{
-    return !value || value->type == BF_VALUE_NULL;
-}
-
-const bf_value_t *bf_value_get(const bf_value_t *map, const char *name, size_t name_len)
-{
-    if (!map || map->type != BF_VALUE_MAP) {
-        return NULL;
-    }
-    for (uint32_t i = 0; i < map->len; i++) {
-        const bf_member_t *m = &map->as.members[i];
-        if (m->name_len == name_len && !memcmp(m->name, name, name_len)) {
-            return &m->value;
-        }
-    }
-    return NULL;
 }
 
 const bf_value_t *bf_value_get_str(const bf_value_t *map, const char *name)

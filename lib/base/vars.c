@@ -55,8 +55,9 @@ struct bf_vars {
 
 bf_vars_t *bf_vars_new(void)
 {
-    bf_vars_t *vars = calloc(1, sizeof(*vars));
+    bf_vars_t *vars = malloc(sizeof(*vars));
     if (vars) {
+        *vars = (bf_vars_t){0};
         bf_arena_init(&vars->mem, 0);
     }
     return vars;
@@ -84,16 +85,6 @@ static uint32_t hash_name(const char *name, size_t len)
     return (uint32_t)bf_hash_bytes(name, len);
 }
 
-/* Names are short: comparing them here costs less than a call. */
-static inline bool same_name(const char *a, const char *b, size_t len)
-{
-    size_t i = 0;
-    while (i < len && a[i] == b[i]) {
-        i++;
-    }
-    return i == len;
-}
-
 static entry_t *find(const bf_vars_t *vars, const char *name, size_t len, uint32_t hash)
 {
     if (!vars->slot_count) {
@@ -102,7 +93,7 @@ static entry_t *find(const bf_vars_t *vars, const char *name, size_t len, uint32
     uint32_t mask = vars->slot_count - 1;
     for (uint32_t i = hash & mask; vars->slots[i]; i = (i + 1) & mask) {
         entry_t *e = &vars->entries[vars->slots[i] - 1];
-        if (e->hash == hash && e->name_len == len && same_name(e->name, name, len)) {
+        if (e->hash == hash && e->name_len == len && bf_same_bytes(e->name, name, len)) {
             return e;
         }
     }
@@ -457,8 +448,10 @@ void bf_vars_commit(bf_vars_t *vars)
     BF_ASSERT(vars->in_transaction);
     vars->in_transaction = false;
     vars->journal_used = 0;
-    drop_cleared(vars);
-    compact(vars);
+    if (vars->changed) {
+        drop_cleared(vars);
+        compact(vars);
+    }
 }
 
 void bf_vars_rollback(bf_vars_t *vars)

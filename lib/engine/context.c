@@ -16,10 +16,11 @@
 static bf_context_t *new_context(const char *instance_id, bf_vars_t *vars, bool owns)
 {
     size_t len = instance_id ? strlen(instance_id) : 0;
-    bf_context_t *ctx = calloc(1, sizeof(*ctx) + len + 1);
+    bf_context_t *ctx = malloc(sizeof(*ctx) + len + 1);
     if (!ctx) {
         return NULL;
     }
+    *ctx = (bf_context_t){0};
     ctx->vars = owns ? bf_vars_new() : vars;
     ctx->owns_vars = owns;
     bf_trace_init(&ctx->trace);
@@ -27,9 +28,7 @@ static bf_context_t *new_context(const char *instance_id, bf_vars_t *vars, bool 
         bf_context_free(ctx);
         return NULL;
     }
-    if (len) {
-        memcpy(ctx->instance_id, instance_id, len + 1);
-    }
+    memcpy(ctx->instance_id, instance_id ? instance_id : "", len + 1);
     ctx->instance_id_value = bf_value_string(ctx->instance_id, len);
     return ctx;
 }
@@ -123,11 +122,11 @@ static const bf_value_t *node_value(bf_context_t *ctx)
 }
 
 /* The layers above the variables; *ret_found says whether the search ends here. */
-static const bf_value_t *lookup_above(const bf_context_t *ctx, const char *name,
-                                      size_t len, bool *ret_found)
+static inline const bf_value_t *lookup_above(const bf_context_t *ctx, const char *name,
+                                             size_t len, bool *ret_found)
 {
     for (const bf_with_t *w = ctx->with; w; w = w->outer) {
-        if (w->name_len == len && !memcmp(w->name, name, len)) {
+        if (w->name_len == len && bf_same_bytes(w->name, name, len)) {
             *ret_found = true;
             return bf_value_is_null(w->value) ? NULL : w->value;
         }
@@ -187,15 +186,15 @@ const bf_value_t *bf_context_get_str(const bf_context_t *ctx, const char *name)
     return bf_context_get(ctx, name, strlen(name));
 }
 
-const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *name)
+const bf_value_t *bf_context_caller_value(const bf_context_t *ctx, const char *name,
+                                          size_t name_len)
 {
     bool found;
-    size_t len = strlen(name);
-    const bf_value_t *value = lookup_above(ctx, name, len, &found);
+    const bf_value_t *value = lookup_above(ctx, name, name_len, &found);
     if (found || !ctx->owns_vars) {
         return value;
     }
-    return bf_vars_get(ctx->vars, name, len);
+    return bf_vars_get(ctx->vars, name, name_len);
 }
 
 static bf_status_t put_overlay(bf_context_t *ctx, const char *name, size_t name_len,

@@ -88,6 +88,9 @@ void bf_trace_init(bf_trace_t *trace);
 void bf_trace_fini(bf_trace_t *trace);
 /** Forget everything but whether it is enabled. */
 void bf_trace_reset(bf_trace_t *trace);
+/** Forget everything and record that: bf_trace_reset() and bf_trace_record() at once. */
+bf_status_t bf_trace_restart(bf_trace_t *trace, bf_graph_t *graph,
+                             const bf_node_t *node) BF_MUST_USE;
 /** NULL = the graph was never recorded. */
 bf_trace_entry_t *bf_trace_find(const bf_trace_t *trace, const char *graph_id);
 /** Record the last node of a graph; the entry of a walk. BF_OK or BF_E_NOMEM. */

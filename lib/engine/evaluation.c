@@ -151,6 +151,16 @@ static bf_status_t finish(bf_exchanger_t *ex, bf_status_t walked, bf_err_t *err)
     return walked == BF_OK ? rc : walked;
 }
 
+/* What was there is forgotten. */
+static bf_status_t begin_trace(bf_exchanger_t *ex)
+{
+    if (ex->records && !ex->only_task) {
+        return bf_trace_restart(&ex->ctx->trace, ex->graph, ex->graph->start);
+    }
+    bf_trace_reset(&ex->ctx->trace);
+    return BF_OK;
+}
+
 static bf_status_t evaluate(bf_exchanger_t *ex, bf_graph_t *graph,
                             const bf_eval_options_t *options, bf_err_t *err)
 {
@@ -159,8 +169,8 @@ static bf_status_t evaluate(bf_exchanger_t *ex, bf_graph_t *graph,
     if (rc != BF_OK) {
         return rc;
     }
-    if (options && options->trace == BF_TRACE_FRESH) {
-        bf_trace_reset(&ctx->trace);
+    if (options && options->trace == BF_TRACE_FRESH && begin_trace(ex) != BF_OK) {
+        return bf_err_nomem(err, "trace");
     }
     bool nothing = false;
     if (options && options->task_of) {

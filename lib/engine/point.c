@@ -80,7 +80,7 @@ void bf_walk_point_pass(bf_walk_point_t *point)
 
 static bf_status_t show_nodes(const bf_walk_point_t *point, bf_trace_t *trace)
 {
-    bf_status_t rc = bf_trace_record(trace, point->graph, point->node);
+    bf_status_t rc = bf_trace_restart(trace, point->graph, point->node);
     for (uint32_t i = 0; i < point->last_count && rc == BF_OK; i++) {
         rc = bf_trace_record(trace, point->lasts[i].graph, point->lasts[i].node);
     }
@@ -97,8 +97,8 @@ bf_status_t bf_walk_point_show(const bf_walk_point_t *point, bf_context_t *ctx,
     if (is_hidden) {
         return BF_OK;
     }
-    bf_trace_reset(trace);
     if (trace->disabled) {
+        bf_trace_reset(trace);
         return BF_OK;
     }
     if (show_nodes(point, trace) != BF_OK) {

@@ -115,6 +115,20 @@ bf_status_t bf_trace_record(bf_trace_t *trace, bf_graph_t *graph, const bf_node_
     return BF_OK;
 }
 
+bf_status_t bf_trace_restart(bf_trace_t *trace, bf_graph_t *graph, const bf_node_t *node)
+{
+    /* Mostly it is the graph of the last walk, which is counted already. */
+    if (trace->used != 1 || trace->entries[0].graph != graph || trace->saved) {
+        bf_trace_reset(trace);
+        return bf_trace_record(trace, graph, node);
+    }
+    trace->has_walk_end = false;
+    trace->has_goes_on = false;
+    trace->entries[0] = (bf_trace_entry_t){
+        .graph = graph, .node = node, .is_end = node->type == BF_NODE_END};
+    return BF_OK;
+}
+
 bf_trace_entry_t *bf_trace_set_ids(bf_trace_t *trace, const char *graph_id,
                                    const char *node_id)
 {

@@ -17,6 +17,7 @@
 
 #include "bpmflow/assert.h"
 #include "bpmflow/id.h"
+#include "bpmflow/map.h"
 #include "bpmflow/suggest.h"
 #include "lib/model/load_int.h"
 
@@ -256,7 +257,13 @@ static bool read_node(bf_loader_t *ld, uint32_t index)
                  &node->task);
     read_loop(ld, node);
     node->state_key = bf_arena_printf(ld->arena, "%s:%s", graph->id, node->id);
-    return node->state_key && !ld->out_of_memory ? true : bf_load_nomem(ld);
+    if (!node->state_key || ld->out_of_memory) {
+        return bf_load_nomem(ld);
+    }
+    size_t len = strlen(node->state_key);
+    node->state_key_len = (uint32_t)len;
+    node->state_key_hash = (uint32_t)bf_hash_bytes(node->state_key, len);
+    return true;
 }
 
 /* --- the graph --- */

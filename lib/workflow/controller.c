@@ -17,18 +17,6 @@ void bf_controller_free(bf_controller_t *controller)
     }
 }
 
-bool bf_controller_is_operatable(bf_controller_t *controller, bf_context_t *ctx,
-                                 const bf_node_t *node)
-{
-    return controller->ops->is_operatable(controller, ctx, node);
-}
-
-bool bf_controller_is_auto_forward(bf_controller_t *controller, bf_context_t *ctx,
-                                   const bf_node_t *node)
-{
-    return controller->ops->is_auto_forward(controller, ctx, node);
-}
-
 const char *bf_controller_actor_key(const bf_controller_t *controller)
 {
     return controller->ops->actor_key ? controller->ops->actor_key(controller) : "actor";
@@ -112,7 +100,7 @@ typedef struct actor_controller {
 } actor_controller_t;
 
 /* What the node says under a key; NULL when nothing. */
-static const bf_value_t *wanted(const bf_node_t *node, const actor_key_t *key)
+static inline const bf_value_t *wanted(const bf_node_t *node, const actor_key_t *key)
 {
     const bf_value_t *want = key->is_path
                                  ? bf_node_meta(node, key->text)
@@ -142,7 +130,8 @@ static const char *text_of(const bf_value_t *value, char buffer[BF_NUM_TEXT_MAX]
     return NULL;
 }
 
-static bool same_scalar(const bf_value_t *a, const bf_value_t *b)
+__attribute__((noinline)) static bool same_scalar(const bf_value_t *a,
+                                                  const bf_value_t *b)
 {
     char a_buffer[BF_NUM_TEXT_MAX];
     char b_buffer[BF_NUM_TEXT_MAX];
@@ -151,15 +140,17 @@ static bool same_scalar(const bf_value_t *a, const bf_value_t *b)
     return a_text && b_text && *a_text && !strcmp(a_text, b_text);
 }
 
-static bool same_text(const bf_value_t *a, const bf_value_t *b)
+static inline bool same_text(const bf_value_t *a, const bf_value_t *b)
 {
     if (a->type == BF_VALUE_STRING && b->type == BF_VALUE_STRING) {
-        return *a->as.string && !strcmp(a->as.string, b->as.string);
+        return a->len && a->len == b->len &&
+               bf_same_bytes(a->as.string, b->as.string, a->len);
     }
     return same_scalar(a, b);
 }
+
 /* Any of the node's with any of the caller's. */
-static bool matches(const bf_value_t *node, const bf_value_t *caller)
+static bool matches_any(const bf_value_t *node, const bf_value_t *caller)
 {
     bool node_list = node->type == BF_VALUE_LIST;
     bool caller_list = caller->type == BF_VALUE_LIST;
@@ -176,6 +167,12 @@ static bool matches(const bf_value_t *node, const bf_value_t *caller)
     return false;
 }
 
+static inline bool matches(const bf_value_t *node, const bf_value_t *caller)
+{
+    bool lists = node->type == BF_VALUE_LIST || caller->type == BF_VALUE_LIST;
+    return lists ? matches_any(node, caller) : same_text(node, caller);
+}
+
 static bool actor_is_operatable(bf_controller_t *controller, bf_context_t *ctx,
                                 const bf_node_t *node)
 {
@@ -183,7 +180,8 @@ static bool actor_is_operatable(bf_controller_t *controller, bf_context_t *ctx,
     for (size_t i = 0; i < actor->count; i++) {
         const bf_value_t *want = wanted(node, &actor->keys[i]);
         const bf_value_t *have =
-            want ? bf_context_caller_value(ctx, actor->keys[i].text) : NULL;
+            want ? bf_context_caller_value(ctx, actor->keys[i].text, actor->keys[i].len)
+                 : NULL;
         if (have && matches(want, have)) {
             return true;
         }

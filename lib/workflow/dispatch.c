@@ -72,8 +72,9 @@ int64_t bf_dispatch_job(const bf_scope_t *scope, const bf_node_t *node, uint32_t
     const char *const *texts;
     size_t count = 0;
     int64_t number = 0;
-    const char *key = bf_flow_key(scope->arena, node, round);
-    if (!key || !bf_instance_route(scope->inst, key, &texts, &count) || count != 1 ||
+    bf_state_key_t key;
+    if (bf_flow_key(scope->arena, node, round, &key) != BF_OK ||
+        !bf_instance_route(scope->inst, key.text, &texts, &count) || count != 1 ||
         bf_num_parse_i64(texts[0], strlen(texts[0]), &number, NULL) != BF_OK) {
         return 0;
     }
@@ -81,10 +82,10 @@ int64_t bf_dispatch_job(const bf_scope_t *scope, const bf_node_t *node, uint32_t
 }
 
 /* Still waiting: a submit may have gone past it, or have taken it back. */
-static bool is_due(const bf_scope_t *scope, const char *key)
+static bool is_due(const bf_scope_t *scope, const bf_state_key_t *key)
 {
     return bf_instance_status(scope->inst) == BF_INSTANCE_RUNNING &&
-           bf_instance_state(scope->inst, key) == BF_TASK_WAITING;
+           bf_instance_state_at(scope->inst, key) == BF_TASK_WAITING;
 }
 
 static bf_status_t dispatch(const bf_executor_t *executor, const bf_scope_t *scope,
@@ -125,18 +126,18 @@ bf_status_t bf_executor_dispatch_rows(bf_executor_t *executor, const bf_scope_t 
     size_t used = 0;
     for (size_t i = 0; i < executor->dispatched_count; i++) {
         const bf_task_t *task = &executor->dispatched[i];
-        const char *key = bf_flow_key(scope->arena, task->node, task->round);
-        if (!key) {
+        bf_state_key_t key;
+        if (bf_flow_key(scope->arena, task->node, task->round, &key) != BF_OK) {
             return bf_err_nomem(err, "jobs");
         }
         /* An earlier walk of the operation may have dispatched it, and a step between
          * the two have cleared it: one job is enough. */
-        if (!is_due(scope, key) || bf_dispatch_job(scope, task->node, task->round)) {
+        if (!is_due(scope, &key) || bf_dispatch_job(scope, task->node, task->round)) {
             continue;
         }
         bf_history_step_t own = *step;
         own.source = task;
-        bf_status_t rc = dispatch(executor, scope, &own, key, &rows[used], err);
+        bf_status_t rc = dispatch(executor, scope, &own, key.text, &rows[used], err);
         if (rc != BF_OK) {
             return rc;
         }

@@ -120,7 +120,7 @@ typedef struct job {
 static const char *text_of_caller(const bf_executor_t *executor, const bf_context_t *ctx)
 {
     const char *key = bf_controller_actor_key(executor->controller);
-    const bf_value_t *value = bf_context_caller_value(ctx, key);
+    const bf_value_t *value = bf_context_caller_value(ctx, key, strlen(key));
     return value && value->type == BF_VALUE_STRING ? value->as.string : NULL;
 }
 

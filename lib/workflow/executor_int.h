@@ -20,6 +20,7 @@
 #include <pthread.h>
 
 #include "bpmflow/executor.h"
+#include "lib/workflow/instance_int.h"
 
 struct bf_executor {
     bf_engine_t *engine;
@@ -61,6 +62,8 @@ typedef struct bf_found {
     uint32_t visit; /* in the log */
 } bf_found_t;
 
+#define FOUND_FEW 4
+
 /* The driver of one walk. */
 typedef struct bf_flow {
     bf_driver_t driver;
@@ -77,21 +80,15 @@ typedef struct bf_flow {
     bf_driver_t *delegate; /* of delegate_graph */
     const bf_graph_t *delegate_graph;
     bf_task_t task;    /* claim, find */
-    bf_found_t *found; /* all tasks, in the order of the walk */
+    bf_found_t *found; /* all tasks, in the order of the walk: few, or in the arena */
     size_t found_count;
     size_t found_room;
     bool has_job; /* something waits for a service */
     bool ended;   /* after the walk: nothing is pending */
     bf_walk_log_t log;
+    bf_found_t few[FOUND_FEW]; /* not copied: found may be here */
 } bf_flow_t;
 
-/** Walk scope->graph. @param keep_log fill flow->log, from START on */
-bf_status_t bf_flow_walk(bf_flow_t *flow, bf_executor_t *executor,
-                         const bf_scope_t *scope, bf_intent_t intent, bool keep_log,
-                         bf_err_t *err) BF_MUST_USE;
-/** As above, with some members of the flow set by the caller. */
-bf_status_t bf_flow_run(bf_flow_t *flow, bf_graph_t *graph, bool keep_log,
-                        bf_err_t *err) BF_MUST_USE;
 void bf_flow_init(bf_flow_t *flow, bf_executor_t *executor, const bf_scope_t *scope,
                   bf_intent_t intent);
 /** handle_task of one node, outside of a walk. */
@@ -103,10 +100,29 @@ bf_status_t bf_flow_run_task(bf_executor_t *executor, const bf_scope_t *scope,
 /** Tasks of the walk as an array in the scope's arena. */
 bf_status_t bf_flow_tasks(const bf_flow_t *flow, const bf_task_t **ret, size_t *ret_count,
                           bf_err_t *err) BF_MUST_USE;
-/** "graph:node" or "graph:node#round", in the arena; NULL when out of memory. */
-const char *bf_flow_key(bf_arena_t *arena, const bf_node_t *node, uint32_t round);
+/** "graph:node#round", in the arena. BF_OK or BF_E_NOMEM. */
+bf_status_t bf_flow_key_of_round(bf_arena_t *arena, const bf_node_t *node, uint32_t round,
+                                 bf_state_key_t *ret) BF_MUST_USE;
+
+/** Of the node's state: "graph:node" or "graph:node#round", in the arena. BF_OK or
+ *  BF_E_NOMEM. */
+BF_MUST_USE static inline bf_status_t
+bf_flow_key(bf_arena_t *arena, const bf_node_t *node, uint32_t round, bf_state_key_t *ret)
+{
+    if (round > 1) {
+        return bf_flow_key_of_round(arena, node, round, ret);
+    }
+    *ret = (bf_state_key_t){node->state_key, node->state_key_len, node->state_key_hash};
+    return BF_OK;
+}
 /** Does the flow pass the node by itself? */
-bool bf_flow_is_auto(bf_executor_t *executor, bf_context_t *ctx, const bf_node_t *node);
+static inline bool bf_flow_is_auto(bf_executor_t *executor, bf_context_t *ctx,
+                                   const bf_node_t *node)
+{
+    return node->task.kind == BF_CODE_GRAPH || node->task.kind == BF_CODE_TOPIC ||
+           node->type == BF_NODE_START ||
+           bf_controller_is_auto_forward(executor->controller, ctx, node);
+}
 /** May the caller submit it? A task that was handed to a service: whoever the controller
  *  lets operate the node; anybody, when it is nobody's. */
 bool bf_flow_is_operable(bf_executor_t *executor, bf_context_t *ctx,
@@ -132,7 +148,7 @@ typedef struct bf_meeting {
     bf_exchanger_t *ex; /* NULL = there is no walk */
     const bf_node_t *node;
     uint32_t round;
-    const char *key; /* of its state */
+    bf_state_key_t key; /* of its state */
     bf_task_state_t state;
 } bf_meeting_t;
 
@@ -141,18 +157,17 @@ bf_status_t bf_flow_meet(const bf_meeting_t *v, bf_err_t *err) BF_MUST_USE;
 
 /* --- flow_point.c: flows that need not begin at START --- */
 
-/** Where the flow may begin instead, as far as the states are still those that led there
- *  (else it is cleared). NULL = at START, and nothing is kept for later. */
-bf_walk_point_t *bf_flow_point(const bf_flow_t *flow);
+/** Walk scope->graph. @param keep_log fill flow->log, from START on */
+bf_status_t bf_flow_walk(bf_flow_t *flow, bf_executor_t *executor,
+                         const bf_scope_t *scope, bf_intent_t intent, bool keep_log,
+                         bf_err_t *err) BF_MUST_USE;
+/** As above, with some members of the flow set by the caller. */
+bf_status_t bf_flow_run(bf_flow_t *flow, bf_graph_t *graph, bool keep_log,
+                        bf_err_t *err) BF_MUST_USE;
+
 /** Since that version of the states, which the point was good for, only those of nodes at
  *  the point or behind it have changed: it is still good. */
 void bf_flow_keep_point(const bf_instance_t *inst, uint64_t version);
-/** The task of somebody stands at the point: do without a walk what one would do.
- *  *ret_done: nothing is left to do. */
-bf_status_t bf_flow_run_short(bf_flow_t *flow, const bf_graph_t *graph,
-                              const bf_walk_point_t *point, bool *ret_done,
-                              bf_err_t *err) BF_MUST_USE;
-
 /** Refuse: sets the code. Returns BF_E_REJECTED. */
 bf_status_t bf_executor_refuse(bf_executor_t *executor, bf_code_t code, bf_err_t *err,
                                const char *fmt, ...) BF_PRINTF(4, 5);

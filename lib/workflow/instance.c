@@ -28,18 +28,19 @@ const char *bf_instance_status_name(bf_instance_status_t status)
 
 bf_instance_live_t *bf_instance_live_new(void)
 {
-    bf_instance_live_t *live = calloc(1, sizeof(*live));
+    /* Instances come and go: calloc would not take what malloc has at hand. */
+    bf_instance_live_t *live = malloc(sizeof(*live));
     if (!live) {
         return NULL;
     }
+    *live =
+        (bf_instance_live_t){.texts = {"", "", "", "", ""}, .compact_at = COMPACT_MIN};
     live->vars = bf_vars_new();
     if (!live->vars) {
         free(live);
         return NULL;
     }
     bf_arena_init(&live->mem, 0);
-    live->texts = (bf_instance_texts_t){"", "", "", "", ""};
-    live->compact_at = COMPACT_MIN;
     return live;
 }
 
@@ -69,10 +70,11 @@ void bf_instance_set_live(bf_instance_t *inst, bf_instance_live_t *live)
 bf_instance_t *bf_instance_new(const char *id)
 {
     size_t len = strlen(id);
-    bf_instance_t *inst = calloc(1, offsetof(bf_instance_t, id) + len + 1);
+    bf_instance_t *inst = malloc(offsetof(bf_instance_t, id) + len + 1);
     if (!inst) {
         return NULL;
     }
+    memset(inst, 0, offsetof(bf_instance_t, id));
     memcpy(inst->id, id, len + 1);
     inst->as.live = bf_instance_live_new();
     if (!inst->as.live) {
@@ -236,21 +238,21 @@ bf_status_t bf_instance_set_tasks(bf_instance_t *inst, const char *json)
 
 bf_task_state_t bf_instance_state(const bf_instance_t *inst, const char *key)
 {
-    const bf_state_entry_t *e =
-        bf_states_find(&bf_instance_live(inst)->states, key, strlen(key));
-    return e ? e->state : BF_TASK_UNKNOWN;
+    bf_state_key_t at = bf_state_key(key, strlen(key));
+    return bf_instance_state_at(inst, &at);
 }
 
 bf_status_t bf_instance_state_put(bf_instance_t *inst, const char *key,
                                   bf_task_state_t state)
 {
-    bf_instance_live_t *live = live_in_transaction(inst);
-    return bf_states_put(&live->states, &live->mem, key, strlen(key), state);
+    bf_state_key_t at = bf_state_key(key, strlen(key));
+    return bf_instance_state_put_at(inst, &at, state);
 }
 
 bf_status_t bf_instance_state_remove(bf_instance_t *inst, const char *key)
 {
-    return bf_states_remove(&live_in_transaction(inst)->states, key, strlen(key));
+    bf_state_key_t at = bf_state_key(key, strlen(key));
+    return bf_states_remove(&live_in_transaction(inst)->states, &at);
 }
 
 bf_status_t bf_instance_state_clear(bf_instance_t *inst)
@@ -276,8 +278,8 @@ bool bf_instance_state_next(const bf_instance_t *inst, size_t *cursor,
 bool bf_instance_route(const bf_instance_t *inst, const char *key,
                        const char *const **ret_next_ids, size_t *ret_count)
 {
-    const bf_state_entry_t *e =
-        bf_states_find(&bf_instance_live(inst)->states, key, strlen(key));
+    bf_state_key_t at = bf_state_key(key, strlen(key));
+    const bf_state_entry_t *e = bf_states_find(&bf_instance_live(inst)->states, &at);
     bool known = e && e->route;
     *ret_next_ids = known ? e->route : NULL;
     *ret_count = known ? e->route_count : 0;
@@ -288,8 +290,8 @@ bf_status_t bf_instance_route_put(bf_instance_t *inst, const char *key,
                                   const char *const *next_ids, size_t count)
 {
     bf_instance_live_t *live = live_in_transaction(inst);
-    return bf_states_put_route(&live->states, &live->mem, key, strlen(key), next_ids,
-                               count);
+    bf_state_key_t at = bf_state_key(key, strlen(key));
+    return bf_states_put_route(&live->states, &live->mem, &at, next_ids, count);
 }
 
 uint64_t bf_instance_states_version(const bf_instance_t *inst)

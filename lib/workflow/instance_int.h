@@ -75,6 +75,24 @@ static inline bf_instance_live_t *bf_instance_live(const bf_instance_t *inst)
     return inst->as.live;
 }
 
+/* --- by a key whose hash is known; see instance.h for the rest --- */
+
+static inline bf_task_state_t bf_instance_state_at(const bf_instance_t *inst,
+                                                   const bf_state_key_t *key)
+{
+    const bf_state_entry_t *e = bf_states_find(&bf_instance_live(inst)->states, key);
+    return e ? e->state : BF_TASK_UNKNOWN;
+}
+
+static inline bf_status_t bf_instance_state_put_at(bf_instance_t *inst,
+                                                   const bf_state_key_t *key,
+                                                   bf_task_state_t state)
+{
+    bf_instance_live_t *live = bf_instance_live(inst);
+    BF_ASSERT(live->in_transaction);
+    return bf_states_put(&live->states, &live->mem, key, state);
+}
+
 bf_instance_live_t *bf_instance_live_new(void) BF_MUST_USE;
 void bf_instance_live_free(bf_instance_live_t *live);
 

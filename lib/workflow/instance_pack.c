@@ -207,7 +207,7 @@ static bf_status_t read_texts(bf_instance_live_t *live, unsigned flags, const ch
 }
 
 static bf_status_t read_route(bf_instance_live_t *live, bf_arena_t *arena,
-                              const char *key, size_t key_len, const char **at)
+                              const bf_state_key_t *key, const char **at)
 {
     uint32_t count = take_u32(at);
     const char **ids = bf_arena_calloc(arena, count, sizeof(*ids));
@@ -217,7 +217,7 @@ static bf_status_t read_route(bf_instance_live_t *live, bf_arena_t *arena,
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = take_text(at);
     }
-    return bf_states_put_route(&live->states, &live->mem, key, key_len, ids, count);
+    return bf_states_put_route(&live->states, &live->mem, key, ids, count);
 }
 
 static bf_status_t read_entry(bf_instance_live_t *live, bf_arena_t *arena,
@@ -233,13 +233,13 @@ static bf_status_t read_entry(bf_instance_live_t *live, bf_arena_t *arena,
     if (!key) {
         return BF_E_NOMEM;
     }
-    size_t key_len = strlen(key);
+    bf_state_key_t found = bf_state_key(key, strlen(key));
     bf_status_t rc = BF_OK;
     if (state) {
-        rc = bf_states_put(&live->states, &live->mem, key, key_len,
+        rc = bf_states_put(&live->states, &live->mem, &found,
                            bf_task_state_of((int64_t)BF_TASK_WAITING + state - 1));
     }
-    return rc == BF_OK && has_route ? read_route(live, arena, key, key_len, at) : rc;
+    return rc == BF_OK && has_route ? read_route(live, arena, &found, at) : rc;
 }
 
 static bf_status_t read_vars(bf_instance_live_t *live, bf_arena_t *arena,

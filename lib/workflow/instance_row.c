@@ -188,8 +188,9 @@ static bf_status_t read_route(bf_instance_live_t *live, bf_arena_t *arena,
         }
         ids[i] = id->as.string;
     }
-    bf_status_t rc = bf_states_put_route(&live->states, &live->mem, m->name, m->name_len,
-                                         ids, m->value.len);
+    bf_state_key_t key = bf_state_key(m->name, m->name_len);
+    bf_status_t rc =
+        bf_states_put_route(&live->states, &live->mem, &key, ids, m->value.len);
     return rc == BF_OK ? rc : bf_err_nomem(err, "routes of an instance");
 }
 
@@ -225,7 +226,8 @@ static bf_status_t read_state(bf_instance_live_t *live, const bf_member_t *m,
     if (!m->value.as.integer) {
         return BF_OK; /* 0 says the same as no member */
     }
-    bf_status_t rc = bf_states_put(&live->states, &live->mem, m->name, m->name_len,
+    bf_state_key_t key = bf_state_key(m->name, m->name_len);
+    bf_status_t rc = bf_states_put(&live->states, &live->mem, &key,
                                    bf_task_state_of(m->value.as.integer));
     return rc == BF_OK ? rc : bf_err_nomem(err, "states of an instance");
 }

@@ -22,43 +22,44 @@ void bf_states_fini(bf_states_t *states)
     memset(states, 0, sizeof(*states));
 }
 
-static bool is_entry(const bf_state_entry_t *e, uint32_t hash, const char *key,
-                     size_t key_len)
+static inline bool is_entry(const bf_state_entry_t *e, const bf_state_key_t *key)
 {
-    return e->hash == hash && e->key_len == key_len && !memcmp(e->key, key, key_len);
+    return e->hash == key->hash && e->key_len == key->len &&
+           bf_same_bytes(e->key, key->text, key->len);
 }
 
-/* Entries that hold nothing are found too. */
-static bf_state_entry_t *find(const bf_states_t *states, uint32_t hash, const char *key,
-                              size_t key_len)
+static bf_state_entry_t *find_in_table(const bf_states_t *states,
+                                       const bf_state_key_t *key)
 {
-    if (!states->slot_count) {
-        for (uint32_t i = 0; i < states->used; i++) {
-            if (is_entry(&states->entries[i], hash, key, key_len)) {
-                return &states->entries[i];
-            }
-        }
-        return NULL;
-    }
     uint32_t mask = states->slot_count - 1;
-    for (uint32_t i = hash & mask; states->slots[i]; i = (i + 1) & mask) {
+    for (uint32_t i = key->hash & mask; states->slots[i]; i = (i + 1) & mask) {
         bf_state_entry_t *e = &states->entries[states->slots[i] - 1];
-        if (is_entry(e, hash, key, key_len)) {
+        if (is_entry(e, key)) {
             return e;
         }
     }
     return NULL;
 }
 
-static uint32_t hash_key(const char *key, size_t key_len)
+/* Entries that hold nothing are found too. */
+static inline bf_state_entry_t *find(const bf_states_t *states, const bf_state_key_t *key)
 {
-    return (uint32_t)bf_hash_bytes(key, key_len);
+    if (states->slot_count) {
+        return find_in_table(states, key);
+    }
+    bf_state_entry_t *end = states->entries + states->used;
+    for (bf_state_entry_t *e = states->entries; e < end; e++) {
+        if (is_entry(e, key)) {
+            return e;
+        }
+    }
+    return NULL;
 }
 
-const bf_state_entry_t *bf_states_find(const bf_states_t *states, const char *key,
-                                       size_t key_len)
+const bf_state_entry_t *bf_states_find(const bf_states_t *states,
+                                       const bf_state_key_t *key)
 {
-    const bf_state_entry_t *e = find(states, hash_key(key, key_len), key, key_len);
+    const bf_state_entry_t *e = find(states, key);
     return e && !bf_state_entry_is_empty(e) ? e : NULL;
 }
 
@@ -142,32 +143,31 @@ static void remember(bf_states_t *states, const bf_state_entry_t *e)
 }
 
 /* The entry under a key, added when absent. NULL when out of memory. */
-static bf_state_entry_t *need_entry(bf_states_t *states, bf_arena_t *mem, const char *key,
-                                    size_t key_len)
+static bf_state_entry_t *need_entry(bf_states_t *states, bf_arena_t *mem,
+                                    const bf_state_key_t *key)
 {
-    uint32_t hash = hash_key(key, key_len);
-    bf_state_entry_t *e = find(states, hash, key, key_len);
-    if (e || key_len > UINT32_MAX || reserve_entry(states) != BF_OK) {
+    bf_state_entry_t *e = find(states, key);
+    if (e || reserve_entry(states) != BF_OK) {
         return e;
     }
-    const char *copy = bf_arena_strndup(mem, key, key_len);
+    const char *copy = bf_arena_strndup(mem, key->text, key->len);
     if (!copy) {
         return NULL;
     }
     uint32_t number = states->used++;
     states->entries[number] =
-        (bf_state_entry_t){.key = copy, .key_len = (uint32_t)key_len, .hash = hash};
+        (bf_state_entry_t){.key = copy, .key_len = key->len, .hash = key->hash};
     index_entry(states, number);
     return &states->entries[number];
 }
 
-bf_status_t bf_states_put(bf_states_t *states, bf_arena_t *mem, const char *key,
-                          size_t key_len, bf_task_state_t state)
+bf_status_t bf_states_put(bf_states_t *states, bf_arena_t *mem, const bf_state_key_t *key,
+                          bf_task_state_t state)
 {
     if (reserve_journal(states) != BF_OK) {
         return BF_E_NOMEM;
     }
-    bf_state_entry_t *e = need_entry(states, mem, key, key_len);
+    bf_state_entry_t *e = need_entry(states, mem, key);
     if (!e) {
         return BF_E_NOMEM;
     }
@@ -205,13 +205,14 @@ static const char *const *copy_route(bf_arena_t *mem, const char *const *next_id
     return copy;
 }
 
-bf_status_t bf_states_put_route(bf_states_t *states, bf_arena_t *mem, const char *key,
-                                size_t key_len, const char *const *next_ids, size_t count)
+bf_status_t bf_states_put_route(bf_states_t *states, bf_arena_t *mem,
+                                const bf_state_key_t *key, const char *const *next_ids,
+                                size_t count)
 {
     if (count > UINT32_MAX || reserve_journal(states) != BF_OK) {
         return BF_E_NOMEM;
     }
-    bf_state_entry_t *e = need_entry(states, mem, key, key_len);
+    bf_state_entry_t *e = need_entry(states, mem, key);
     if (!e) {
         return BF_E_NOMEM;
     }
@@ -236,9 +237,9 @@ static void empty_entry(bf_states_t *states, bf_state_entry_t *e)
     e->route_count = 0;
 }
 
-bf_status_t bf_states_remove(bf_states_t *states, const char *key, size_t key_len)
+bf_status_t bf_states_remove(bf_states_t *states, const bf_state_key_t *key)
 {
-    bf_state_entry_t *e = find(states, hash_key(key, key_len), key, key_len);
+    bf_state_entry_t *e = find(states, key);
     if (!e || bf_state_entry_is_empty(e)) {
         return BF_OK;
     }

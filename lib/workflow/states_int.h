@@ -12,7 +12,14 @@
 #define BF_STATES_INT_H
 
 #include "bpmflow/arena.h"
+#include "bpmflow/map.h"
 #include "bpmflow/task.h"
+
+typedef struct bf_state_key {
+    const char *text;
+    uint32_t len;
+    uint32_t hash; /* bf_hash_bytes(), low half */
+} bf_state_key_t;
 
 typedef struct bf_state_entry {
     const char *key;
@@ -45,19 +52,24 @@ typedef struct bf_states {
     uint64_t version; /* counts changes, and rollbacks of changes */
 } bf_states_t;
 
+/* The text is borrowed. */
+static inline bf_state_key_t bf_state_key(const char *text, size_t len)
+{
+    return (bf_state_key_t){text, (uint32_t)len, (uint32_t)bf_hash_bytes(text, len)};
+}
+
 void bf_states_fini(bf_states_t *states);
 
 /* NULL when absent, or when it holds nothing. */
-const bf_state_entry_t *bf_states_find(const bf_states_t *states, const char *key,
-                                       size_t key_len);
+const bf_state_entry_t *bf_states_find(const bf_states_t *states,
+                                       const bf_state_key_t *key);
 /* BF_OK or BF_E_NOMEM (unchanged). BF_TASK_UNKNOWN is allowed: no state, route stays. */
-bf_status_t bf_states_put(bf_states_t *states, bf_arena_t *mem, const char *key,
-                          size_t key_len, bf_task_state_t state) BF_MUST_USE;
-bf_status_t bf_states_put_route(bf_states_t *states, bf_arena_t *mem, const char *key,
-                                size_t key_len, const char *const *next_ids,
+bf_status_t bf_states_put(bf_states_t *states, bf_arena_t *mem, const bf_state_key_t *key,
+                          bf_task_state_t state) BF_MUST_USE;
+bf_status_t bf_states_put_route(bf_states_t *states, bf_arena_t *mem,
+                                const bf_state_key_t *key, const char *const *next_ids,
                                 size_t count) BF_MUST_USE;
-bf_status_t bf_states_remove(bf_states_t *states, const char *key,
-                             size_t key_len) BF_MUST_USE;
+bf_status_t bf_states_remove(bf_states_t *states, const bf_state_key_t *key) BF_MUST_USE;
 bf_status_t bf_states_clear(bf_states_t *states) BF_MUST_USE;
 
 void bf_states_begin(bf_states_t *states);

@@ -17,17 +17,22 @@ const bf_node_t *bf_step_target(const bf_step_t *step)
 bf_status_t bf_step_put_state(const bf_step_t *step, const bf_node_t *node,
                               uint32_t round, bf_task_state_t state, bf_err_t *err)
 {
-    const char *key = bf_flow_key(step->scope->arena, node, round);
-    bf_status_t rc =
-        key ? bf_instance_state_put(step->scope->inst, key, state) : BF_E_NOMEM;
+    bf_state_key_t key;
+    bf_status_t rc = bf_flow_key(step->scope->arena, node, round, &key);
+    if (rc == BF_OK) {
+        rc = bf_instance_state_put_at(step->scope->inst, &key, state);
+    }
     return rc == BF_OK ? BF_OK : bf_err_nomem(err, "state of a node");
 }
 
 bf_status_t bf_step_remove_state(const bf_step_t *step, const bf_node_t *node,
                                  uint32_t round, bf_err_t *err)
 {
-    const char *key = bf_flow_key(step->scope->arena, node, round);
-    bf_status_t rc = key ? bf_instance_state_remove(step->scope->inst, key) : BF_E_NOMEM;
+    bf_state_key_t key;
+    bf_status_t rc = bf_flow_key(step->scope->arena, node, round, &key);
+    if (rc == BF_OK) {
+        rc = bf_instance_state_remove(step->scope->inst, key.text);
+    }
     return rc == BF_OK ? BF_OK : bf_err_nomem(err, "state of a node");
 }
 
@@ -35,18 +40,20 @@ bf_status_t bf_step_remove_state(const bf_step_t *step, const bf_node_t *node,
 static bool state_of(const bf_step_t *step, const bf_node_t *node, uint32_t round,
                      bf_task_state_t *ret)
 {
-    const char *key = bf_flow_key(step->scope->arena, node, round);
-    if (key) {
-        *ret = bf_instance_state(step->scope->inst, key);
+    bf_state_key_t key;
+    if (bf_flow_key(step->scope->arena, node, round, &key) != BF_OK) {
+        return false;
     }
-    return key != NULL;
+    *ret = bf_instance_state_at(step->scope->inst, &key);
+    return true;
 }
 
 bf_status_t bf_step_add_target(bf_step_t *step, const bf_task_t *task, bf_err_t *err)
 {
     bf_submit_result_t *result = step->result;
     size_t count = result->target_count;
-    bf_task_t *targets = bf_arena_calloc(step->scope->arena, count + 1, sizeof(*targets));
+    bf_task_t *targets =
+        bf_arena_alloc(step->scope->arena, (count + 1) * sizeof(*targets));
     if (!targets) {
         return bf_err_nomem(err, "targets of a step");
     }
@@ -270,9 +277,9 @@ bf_status_t bf_step_complete(const bf_step_t *step, const bf_node_t *node, uint3
 static bool is_behind_point(const bf_step_t *step)
 {
     const bf_instance_t *inst = step->scope->inst;
-    const bf_walk_point_t *point = bf_instance_walk_point(inst);
+    const bf_walk_point_t *point = &bf_instance_live(inst)->point;
     if (point->graph != step->scope->graph ||
-        point->version != bf_instance_states_version(inst)) {
+        point->version != bf_instance_live(inst)->states.version) {
         return false;
     }
     return step->flow.uses_point || (point->node == step->submit->node &&
@@ -283,17 +290,17 @@ static bf_status_t complete_itself(bf_step_t *step, bf_err_t *err)
 {
     const bf_node_t *node = step->submit->node;
     bf_instance_t *inst = step->scope->inst;
-    uint64_t version = bf_instance_states_version(inst);
+    uint64_t version = bf_instance_live(inst)->states.version;
     bool keeps = is_behind_point(step);
     bf_status_t rc = run_task(step, node, step->round, err);
-    keeps = keeps && version == bf_instance_states_version(inst);
+    keeps = keeps && version == bf_instance_live(inst)->states.version;
     if (rc == BF_OK) {
         rc = store_completed(step, node, step->round, err);
     }
     if (rc == BF_OK && keeps) {
         bf_flow_keep_point(inst, version);
     } else {
-        bf_walk_point_clear(bf_instance_walk_point(inst));
+        bf_walk_point_clear(&bf_instance_live(inst)->point);
     }
     return rc;
 }
@@ -473,7 +480,7 @@ static bf_status_t cascade(bf_step_t *step, bf_intent_t intent, bf_err_t *err)
 /* The point goes along when the submitted task is there and has been kept. */
 static void pass_point(const bf_step_t *step)
 {
-    bf_walk_point_t *point = bf_instance_walk_point(step->scope->inst);
+    bf_walk_point_t *point = &bf_instance_live(step->scope->inst)->point;
     if (point->graph && point->node == step->submit->node &&
         bf_walk_point_round(point) == step->round) {
         bf_walk_point_pass(point);

@@ -17,17 +17,15 @@
 #include "bpmflow/assert.h"
 #include "lib/workflow/executor_int.h"
 
-const char *bf_flow_key(bf_arena_t *arena, const bf_node_t *node, uint32_t round)
+bf_status_t bf_flow_key_of_round(bf_arena_t *arena, const bf_node_t *node, uint32_t round,
+                                 bf_state_key_t *ret)
 {
-    return round > 1 ? bf_arena_printf(arena, "%s#%u", node->state_key, round)
-                     : node->state_key;
-}
-
-bool bf_flow_is_auto(bf_executor_t *executor, bf_context_t *ctx, const bf_node_t *node)
-{
-    return node->task.kind == BF_CODE_GRAPH || node->task.kind == BF_CODE_TOPIC ||
-           node->type == BF_NODE_START ||
-           bf_controller_is_auto_forward(executor->controller, ctx, node);
+    const char *text = bf_arena_printf(arena, "%s#%u", node->state_key, round);
+    if (!text) {
+        return BF_E_NOMEM;
+    }
+    *ret = bf_state_key(text, strlen(text));
+    return BF_OK;
 }
 
 bool bf_flow_is_operable(bf_executor_t *executor, bf_context_t *ctx,
@@ -41,7 +39,7 @@ bool bf_flow_is_operable(bf_executor_t *executor, bf_context_t *ctx,
 void bf_flow_set_status(const bf_scope_t *scope, bool ended)
 {
     bf_instance_status_t status = ended ? BF_INSTANCE_COMPLETED : BF_INSTANCE_RUNNING;
-    bf_instance_status_t now = bf_instance_status(scope->inst);
+    bf_instance_status_t now = (bf_instance_status_t)scope->inst->status;
     bool open = now == BF_INSTANCE_RUNNING || now == BF_INSTANCE_COMPLETED;
     if (open && now != status) {
         bf_instance_set_status(scope->inst, status);
@@ -56,11 +54,10 @@ static bf_status_t open_visit(bf_flow_t *flow, bf_exchanger_t *ex, const bf_node
     uint32_t round = bf_exchanger_visit(ex, node);
     *ret =
         (bf_meeting_t){.flow = flow, .ex = ex, .node = node, .round = round ? round : 1};
-    ret->key = bf_flow_key(bf_exchanger_arena(ex), node, ret->round);
-    if (!ret->key) {
+    if (bf_flow_key(bf_exchanger_arena(ex), node, ret->round, &ret->key) != BF_OK) {
         return bf_err_nomem(err, "state of a node");
     }
-    ret->state = bf_instance_state(flow->scope->inst, ret->key);
+    ret->state = bf_instance_state_at(flow->scope->inst, &ret->key);
     return BF_OK;
 }
 
@@ -69,7 +66,7 @@ static bf_status_t put_state(const bf_meeting_t *v, bf_task_state_t state, bf_er
     if (v->flow->is_probe) {
         return BF_OK;
     }
-    bf_status_t rc = bf_instance_state_put(v->flow->scope->inst, v->key, state);
+    bf_status_t rc = bf_instance_state_put_at(v->flow->scope->inst, &v->key, state);
     return rc == BF_OK ? BF_OK : bf_err_nomem(err, "state of a node");
 }
 
@@ -351,7 +348,7 @@ static bf_status_t recall_route(bf_driver_t *driver, bf_exchanger_t *ex,
     }
     const char *const *next_ids;
     size_t count;
-    *ret_known = bf_instance_route(flow->scope->inst, v.key, &next_ids, &count);
+    *ret_known = bf_instance_route(flow->scope->inst, v.key.text, &next_ids, &count);
     for (size_t i = 0; *ret_known && i < count; i++) {
         if (!choose_by_id(node, next_ids[i], chosen)) {
             /* The graph has been replaced: choose anew. */
@@ -385,7 +382,7 @@ static bf_status_t record_route(bf_driver_t *driver, bf_exchanger_t *ex,
             next_ids[count++] = node->links[i]->to->id;
         }
     }
-    rc = bf_instance_route_put(flow->scope->inst, v.key, next_ids, count);
+    rc = bf_instance_route_put(flow->scope->inst, v.key.text, next_ids, count);
     return rc == BF_OK ? BF_OK : bf_err_nomem(err, "links that a node chose");
 }
 
@@ -480,52 +477,16 @@ static bool is_probe(bf_intent_t intent)
 void bf_flow_init(bf_flow_t *flow, bf_executor_t *executor, const bf_scope_t *scope,
                   bf_intent_t intent)
 {
-    *flow = (bf_flow_t){
-        .driver = {&flow_ops, ""},
-        .executor = executor,
-        .scope = scope,
-        .intent = intent,
-        .is_probe = is_probe(intent),
-        .is_terminated = bf_instance_status(scope->inst) == BF_INSTANCE_TERMINATED,
-        .log = {.arena = scope->arena},
-    };
-}
-
-bf_status_t bf_flow_run(bf_flow_t *flow, bf_graph_t *graph, bool keep_log, bf_err_t *err)
-{
-    bool hidden = flow->is_hidden || flow->intent == BF_INTENT_MAP;
-    bf_eval_options_t options = {
-        .steps = -1,
-        .max_steps = flow->executor->max_steps,
-        .driver = &flow->driver,
-        .trace = hidden ? BF_TRACE_OFF : BF_TRACE_FRESH,
-        .is_probe = flow->is_probe,
-        .log = keep_log ? &flow->log : NULL,
-        .point = bf_flow_point(flow),
-    };
-    bf_context_t *ctx = flow->scope->ctx;
-    bool done = false;
-    if (options.point && !keep_log) {
-        bf_status_t rc = bf_flow_run_short(flow, graph, options.point, &done, err);
-        if (done || rc != BF_OK) {
-            return rc;
-        }
-    }
-    bf_status_t rc = bf_engine_eval(flow->executor->engine, graph, ctx, &options, err);
-    flow->ended = rc == BF_OK && bf_context_outcome(ctx) == BF_EVAL_DONE;
-    if (rc == BF_OK && options.point && !flow->is_probe) {
-        options.point->version = bf_instance_states_version(flow->scope->inst);
-    }
-    return rc;
-}
-
-bf_status_t bf_flow_walk(bf_flow_t *flow, bf_executor_t *executor,
-                         const bf_scope_t *scope, bf_intent_t intent, bool keep_log,
-                         bf_err_t *err)
-{
-    bf_flow_init(flow, executor, scope, intent);
-    flow->uses_point = !keep_log;
-    return bf_flow_run(flow, scope->graph, keep_log, err);
+    memset(flow, 0, offsetof(bf_flow_t, few));
+    flow->driver = (bf_driver_t){&flow_ops, ""};
+    flow->executor = executor;
+    flow->scope = scope;
+    flow->intent = intent;
+    flow->is_probe = is_probe(intent);
+    flow->is_terminated = scope->inst->status == BF_INSTANCE_TERMINATED;
+    flow->log.arena = scope->arena;
+    flow->found = flow->few;
+    flow->found_room = FOUND_FEW;
 }
 
 bf_status_t bf_flow_tasks(const bf_flow_t *flow, const bf_task_t **ret, size_t *ret_count,

@@ -125,12 +125,12 @@ Test(context, caller_value__does_not_see_what_is_stored)
     cr_assert_eq(bf_vars_set_str(stored, "role", &boss), BF_OK);
     bf_context_t *borrowing = bf_context_new_borrowing("i-2", stored);
     cr_expect_not_null(bf_context_get_str(borrowing, "role"));
-    cr_expect_null(bf_context_caller_value(borrowing, "role"));
+    cr_expect_null(bf_context_caller_value(borrowing, "role", 4));
     bf_context_free(borrowing);
     bf_context_set_base(ctx, stored);
-    cr_expect_null(bf_context_caller_value(ctx, "role"));
+    cr_expect_null(bf_context_caller_value(ctx, "role", 4));
     put("role", 1);
-    cr_expect_not_null(bf_context_caller_value(ctx, "role"));
+    cr_expect_not_null(bf_context_caller_value(ctx, "role", 4));
     bf_context_set_base(ctx, NULL);
     bf_vars_free(stored);
 }
