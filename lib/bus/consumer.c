@@ -19,7 +19,7 @@
 #include "topic_id.h"
 
 #define SESSION_TIMEOUT_MS 10000
-#define HEARTBEAT_MS       500LL
+#define HEARTBEAT_MS       250LL
 /* Also how long a group waits for a member that does not come to a rebalance, and a
  * member for an answer that was lost: all partitions stand still that long. */
 #define POLL_INTERVAL_MS 60000LL
