@@ -24,7 +24,7 @@
 
 #define LIST       100
 #define ID_MAX     48
-#define CHUNK      INT64_C(200000) /* rows that one statement makes */
+#define CHUNK      INT64_C(50000) /* rows that one statement makes */
 #define SLICE_MS   500
 #define POOL_BYTES "8589934592"
 

@@ -149,6 +149,7 @@ void bench_db_make(bench_db_t *ret)
         .socket = setting("BF_MARIADB_SOCKET"),
         .user = setting("BF_MARIADB_USER"),
         .password = setting("BF_MARIADB_PASSWORD"),
+        .read_timeout_ms = 600000, /* making rows takes its time */
     };
     ret->server_pid = find_server(&ret->options);
     static int made; /* of this process */
