@@ -181,16 +181,16 @@ typedef struct bf_parser {
     uint32_t max_stack;
     bf_instr_t *instrs;
     uint32_t count;
-    uint32_t room;
+    size_t room;
     bf_value_t *consts;
     uint32_t const_count;
-    uint32_t const_room;
+    size_t const_room;
     bf_name_t *names;
     uint32_t name_count;
-    uint32_t name_room;
+    size_t name_room;
     const bf_regex_t **regexes;
     uint32_t regex_count;
-    uint32_t regex_room;
+    size_t regex_room;
     const char *unknown;
     const bf_code_t *beside; /* its names are used again; NULL = none */
 } bf_parser_t;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/id.h"
 #include "bpmflow/map.h"
 #include "lib/expr/expr_int.h"
@@ -234,13 +235,11 @@ bool bf_parser_emit(bf_parser_t *p, bf_op_t op, uint32_t argc, uint32_t arg, uin
         return false;
     }
     if (p->count == p->room) {
-        uint32_t room = p->room ? p->room * 2 : 16;
-        bf_instr_t *grown = realloc(p->instrs, room * sizeof(*grown));
+        bf_instr_t *grown = bf_array_grow(p->instrs, &p->room, sizeof(*grown), 16);
         if (!grown) {
             return out_of_memory(p);
         }
         p->instrs = grown;
-        p->room = room;
     }
     if (ret) {
         *ret = p->count;
@@ -297,13 +296,11 @@ bool bf_parser_add_name(bf_parser_t *p, const char *text, size_t len, uint32_t *
         return false;
     }
     if (p->name_count == p->name_room) {
-        uint32_t room = p->name_room ? p->name_room * 2 : 8;
-        bf_name_t *grown = realloc(p->names, room * sizeof(*grown));
+        bf_name_t *grown = bf_array_grow(p->names, &p->name_room, sizeof(*grown), 8);
         if (!grown) {
             return out_of_memory(p);
         }
         p->names = grown;
-        p->name_room = room;
     }
     bf_name_t name = {
         .text = text, .len = (uint32_t)len, .hash = bf_hash_bytes(text, len)};
@@ -329,13 +326,11 @@ bool bf_parser_add_const(bf_parser_t *p, bf_value_t value, uint32_t *ret)
         return false;
     }
     if (p->const_count == p->const_room) {
-        uint32_t room = p->const_room ? p->const_room * 2 : 8;
-        bf_value_t *grown = realloc(p->consts, room * sizeof(*grown));
+        bf_value_t *grown = bf_array_grow(p->consts, &p->const_room, sizeof(*grown), 8);
         if (!grown) {
             return out_of_memory(p);
         }
         p->consts = grown;
-        p->const_room = room;
     }
     *ret = p->const_count;
     p->consts[p->const_count++] = value;
@@ -345,13 +340,12 @@ bool bf_parser_add_const(bf_parser_t *p, bf_value_t value, uint32_t *ret)
 bool bf_parser_add_regex(bf_parser_t *p, const bf_regex_t *regex, uint32_t pos)
 {
     if (p->regex_count == p->regex_room) {
-        uint32_t room = p->regex_room ? p->regex_room * 2 : 4;
-        const bf_regex_t **grown = realloc(p->regexes, room * sizeof(*grown));
+        const bf_regex_t **grown =
+            bf_array_grow(p->regexes, &p->regex_room, sizeof(*grown), 4);
         if (!grown) {
             return out_of_memory(p);
         }
         p->regexes = grown;
-        p->regex_room = room;
     }
     p->regexes[p->regex_count++] = regex;
     return bf_parser_emit(p, BF_OP_MATCHES, 0, p->regex_count - 1, pos, NULL);

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "bpmflow/regex.h"
+#include "bpmflow/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ typedef struct re_parser {
     uint32_t count;
     re_class_t *classes;
     uint32_t class_count;
-    uint32_t class_room;
+    size_t class_room;
 } re_parser_t;
 
 static bool parse_choice(re_parser_t *p);
@@ -203,13 +204,11 @@ static bool add_shorthand(re_parser_t *p, ranges_t *set, int letter)
 static bool emit_class(re_parser_t *p, const ranges_t *set, bool negated)
 {
     if (p->class_count == p->class_room) {
-        uint32_t room = p->class_room ? p->class_room * 2 : 4;
-        re_class_t *grown = realloc(p->classes, room * sizeof(*grown));
+        re_class_t *grown = bf_array_grow(p->classes, &p->class_room, sizeof(*grown), 4);
         if (!grown) {
             return no_memory(p);
         }
         p->classes = grown;
-        p->class_room = room;
     }
     re_range_t *ranges = bf_arena_calloc(p->arena, set->count + 1U, sizeof(*ranges));
     if (!ranges) {

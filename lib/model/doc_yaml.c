@@ -14,6 +14,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "bpmflow/array.h"
 #include "bpmflow/id.h"
 #include "bpmflow/map.h"
 #include "bpmflow/num.h"
@@ -37,7 +38,7 @@ typedef struct reader {
     bf_map_t *anchors;
     bf_doc_member_t *children;
     uint32_t child_count;
-    uint32_t child_room;
+    size_t child_room;
     frame_t frames[BF_DOC_MAX_DEPTH];
     uint32_t depth;
     const bf_doc_t *root;
@@ -190,13 +191,12 @@ static bf_status_t add_child(reader_t *rd, const char *name, uint32_t name_len,
                              const bf_doc_t *doc)
 {
     if (rd->child_count == rd->child_room) {
-        uint32_t room = rd->child_room ? rd->child_room * 2 : 64;
-        bf_doc_member_t *grown = realloc(rd->children, room * sizeof(*grown));
+        bf_doc_member_t *grown =
+            bf_array_grow(rd->children, &rd->child_room, sizeof(*grown), 64);
         if (!grown) {
             return no_memory(rd);
         }
         rd->children = grown;
-        rd->child_room = room;
     }
     rd->children[rd->child_count++] = (bf_doc_member_t){name, name_len, rd->line, doc};
     return BF_OK;

@@ -68,15 +68,22 @@ static bf_status_t change(bf_instance_t *inst)
     return rc == BF_OK ? bf_instance_state_clear(inst) : rc;
 }
 
-static bf_status_t run_change(void *arg)
+/* What every run begins with, whatever memory there is. */
+static bf_instance_t *begin(bf_arena_t *arena)
 {
-    (void)arg;
-    bf_arena_t arena;
-    bf_arena_init(&arena, 0);
+    bf_arena_init(arena, 0);
     bf_oom_pause();
     bf_instance_t *inst = bf_instance_new("i");
     BF_ASSERT(inst && load(inst) == BF_OK);
     bf_oom_resume();
+    return inst;
+}
+
+static bf_status_t run_change(void *arg)
+{
+    (void)arg;
+    bf_arena_t arena;
+    bf_instance_t *inst = begin(&arena);
     bf_instance_begin(inst);
     bf_status_t rc = change(inst);
     bf_instance_rollback(inst);
@@ -99,11 +106,7 @@ static bf_status_t run_pack(void *arg)
 {
     (void)arg;
     bf_arena_t arena;
-    bf_arena_init(&arena, 0);
-    bf_oom_pause();
-    bf_instance_t *inst = bf_instance_new("i");
-    BF_ASSERT(inst && load(inst) == BF_OK);
-    bf_oom_resume();
+    bf_instance_t *inst = begin(&arena);
     bf_status_t rc = bf_instance_pack(inst);
     if (rc == BF_OK) {
         rc = bf_instance_open(inst);
@@ -120,11 +123,7 @@ static bf_status_t run_write(void *arg)
     bf_arena_t arena;
     bf_instance_row_t row;
     bf_err_t err = BF_ERR_INIT;
-    bf_arena_init(&arena, 0);
-    bf_oom_pause();
-    bf_instance_t *inst = bf_instance_new("i");
-    BF_ASSERT(inst && load(inst) == BF_OK);
-    bf_oom_resume();
+    bf_instance_t *inst = begin(&arena);
     bf_status_t rc = bf_instance_write_row(inst, &arena, &row, &err);
     check_unchanged(inst, &arena);
     bf_instance_free(inst);
