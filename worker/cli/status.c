@@ -262,8 +262,7 @@ static const bf_cli_option_t status_options[] = {
 
 const bf_cli_command_t bf_cli_status = {
     .name = "status",
-    .summary = "show the partitions: owner, epoch, what is applied and published, lag, "
-               "rate, errors",
+    .summary = "show the partitions: owner, epoch, offsets, lag, rate, errors",
     .operands = "",
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_KAFKA | BF_OPTIONS_DB,
     .options = status_options,
