@@ -13,7 +13,7 @@
 #include "worker/shard_int.h"
 
 #define IDLE_POLL_MS  100
-#define OUTPUT_FACTOR 4 /* bytes that a batch makes, to bytes of its records */
+#define OUTPUT_FACTOR 2 /* bytes that a batch makes, to bytes of its records */
 
 /* Batches come back from the publisher's thread. */
 struct bf_batch_pool {

@@ -330,6 +330,13 @@ static verdict_t run_range(bf_shard_t *shard, bf_batch_t *batch)
         bf_err_t err = BF_ERR_INIT;
         bf_commit_report_t report = {0};
         bf_status_t rc = load_and_execute(shard, batch, &err);
+        /* Taken while the partitions are ours for certain: a member that the group has
+         * thrown out has metadata that the broker does not check. */
+        bf_group_metadata_t *group = NULL;
+        if (rc == BF_OK) {
+            group = bf_consumer_group_metadata(shard->consumer);
+            rc = group ? BF_OK : bf_err_nomem(&err, "group metadata");
+        }
         if (rc == BF_OK) {
             int64_t begin = bf_clock_mono_ns();
             rc = commit_range(shard, batch, &attempt, &report, &err);
@@ -337,9 +344,11 @@ static verdict_t run_range(bf_shard_t *shard, bf_batch_t *batch)
             bf_metric_observe(shard->metrics.commit_ns, spent);
         }
         if (rc == BF_OK) {
+            batch->publication->group = group;
             committed(shard, batch);
             return RANGE_DONE;
         }
+        bf_group_metadata_free(group);
         again = judge(shard, batch, &attempt, rc, &report, &err, &verdict);
     }
     if (verdict != RANGE_SPLIT) {

@@ -49,18 +49,20 @@ void bf_hand_over(bf_shard_t *shard, bf_batch_t *batch)
     int64_t begin = bf_clock_mono_ns();
     bf_status_t rc = BF_FAULT("worker.between_commit_and_publish");
     bf_publication_t *publication = batch->publication;
-    if (rc == BF_OK) {
-        publication->group = bf_consumer_group_metadata(shard->consumer);
-        rc = publication->group ? BF_OK : bf_err_nomem(&err, "group metadata");
-    }
     if (rc != BF_OK) { /* it is found in [K, D) by the next session */
+        bf_group_metadata_free(publication->group);
+        publication->group = NULL;
         bf_shard_end(shard, BF_SESSION_RESTART, "a batch cannot be handed over: %s",
                      err.text);
         return;
     }
     publication->submitted_mono_ns = begin;
     if (bf_publisher_early(shard->publisher, publication, &err) != BF_OK) {
-        bf_shard_log(shard, BF_LOG_WARNING, "replies go with the events: %s", err.text);
+        uint64_t suppressed;
+        if (bf_log_limit_pass(&shard->limit_early, bf_clock_mono_ms(), &suppressed)) {
+            bf_shard_log(shard, BF_LOG_WARNING, "replies go with the events: %s",
+                         err.text);
+        }
         bf_err_clear(&err);
     }
     atomic_fetch_add(&batch->refs, 1);
@@ -99,5 +101,6 @@ void bf_hand_over_discard(bf_shard_t *shard)
     drop_outbox(shard);
     if (shard->publisher) {
         bf_publisher_discard(shard->publisher);
+        atomic_store(&shard->publish_trouble, false); /* that was about what is gone */
     }
 }

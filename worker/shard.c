@@ -6,18 +6,21 @@
  */
 #include "worker/shard.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpmflow/clock.h"
+#include "bpmflow/map.h"
 #include "worker/shard_int.h"
 
 #define LAG_MS         2000
 #define KAFKA_CHECK_MS 1000
 #define RESTART_MS     200
-#define FIRST_BATCH    64 /* commands; doubles while their answers are small */
+#define GROUP_SHOWN    100 /* characters of the group in a transactional ID */
+#define FIRST_BATCH    64  /* commands; doubles while their answers are small */
 
 static void BF_PRINTF(5, 0)
     log_fields(const bf_shard_t *shard, bf_log_level_t level,
@@ -255,15 +258,28 @@ static bf_status_t make_engine(bf_shard_t *shard, bf_err_t *err)
                               &shard->catalogue_seen, err);
 }
 
+/* No other group has the same: a worker's ID has no slash, and of a long group's name the
+ * end is told by its hash. */
+static void set_transactional_id(bf_shard_t *shard)
+{
+    const char *group = shard->settings->kafka.group;
+    size_t len = strlen(group);
+    char hash[24] = "";
+    if (len > GROUP_SHOWN) {
+        (void)snprintf(hash, sizeof(hash), "~%016" PRIx64, bf_hash_bytes(group, len));
+    }
+    (void)snprintf(shard->transactional_id, sizeof(shard->transactional_id),
+                   "%.*s%s/%s/%d", GROUP_SHOWN, group, hash, shard->settings->worker.id,
+                   shard->index);
+}
+
 static void set_names(bf_shard_t *shard)
 {
     const bf_settings_t *settings = shard->settings;
     (void)snprintf(shard->owner, sizeof(shard->owner), "%s/%d", settings->worker.id,
                    shard->index);
     bf_client_id_of_owner(shard->owner, shard->client_id);
-    (void)snprintf(shard->transactional_id, sizeof(shard->transactional_id),
-                   "%.100s-%s-%d", settings->kafka.group, settings->worker.id,
-                   shard->index);
+    set_transactional_id(shard);
     shard->topic = settings->kafka.commands_topic;
     shard->delivery = shard->worker->broker ? BF_DELIVERY_IDEMPOTENT
                                             : (bf_delivery_t)settings->events.delivery;

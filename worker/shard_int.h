@@ -164,6 +164,7 @@ struct bf_shard {
     bf_log_limit_t limit_rejected;
     bf_log_limit_t limit_partition;
     bf_log_limit_t limit_conflict;
+    bf_log_limit_t limit_early;
     bf_log_limit_t limit_publish; /* publisher's thread */
     bf_log_limit_t limit_client;  /* lock: threads of librdkafka */
 };

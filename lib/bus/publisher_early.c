@@ -45,6 +45,24 @@ void bf_early_init(bf_early_t *early, const bf_producer_t *like)
     early->on = true;
 }
 
+/* A handle that met a fatal error sends nothing any more; while nothing of ours is on its
+ * way the publisher's thread does not look at it. */
+static void drop_dead_handle(bf_early_t *early)
+{
+    char text[BF_BUS_TEXT_MAX];
+    rd_kafka_t *rk = early->producer.rk;
+    if (!rk ||
+        rd_kafka_fatal_error(rk, text, sizeof(text)) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return;
+    }
+    for (size_t i = 0; i < BF_EARLY_SLOTS; i++) {
+        if (atomic_load(&early->slots[i].used)) {
+            return;
+        }
+    }
+    bf_early_drop(early);
+}
+
 /* 0 = none is free. */
 static size_t take_slot(bf_early_t *early)
 {
@@ -76,6 +94,7 @@ bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication, bf_e
         return BF_OK;
     }
     bf_status_t rc = BF_OK;
+    drop_dead_handle(early);
     if (!early->producer.rk) {
         rc = bf_producer_open(&early->producer, 0, err);
     }

@@ -48,6 +48,7 @@ bf_status_t bf_db_query_ints(bf_db_t *db, const char *sql, int64_t *ret, size_t 
 #define BF_SQL_DUPLICATE_ENTRY   1062
 #define BF_SQL_CANT_DROP         1091
 #define BF_SQL_NO_SUCH_TABLE     1146
+#define BF_SQL_PACKET_TOO_LARGE  1153
 #define BF_SQL_LOCK_WAIT_TIMEOUT 1205
 
 #endif /* BF_STORE_DB_INT_H */

@@ -76,6 +76,18 @@ static void no_memory(bf_pipe_t *pipe, bf_pipe_group_t *group)
     group->status = bf_err_nomem(&group->err, "writing a batch");
 }
 
+/* At most this many bytes go over the connection. */
+static size_t execution_bytes(const bf_stmt_t *stmt, const bf_params_t *params,
+                              size_t first)
+{
+    size_t count = bf_stmt_param_count(stmt);
+    size_t bytes = 11 + (count + 7) / 8;
+    for (size_t i = 0; i < count; i++) {
+        bytes += 2 + 12 + params->binds[first + i].buffer_length;
+    }
+    return bytes;
+}
+
 /* --- one at a time --- */
 
 static void query_now(bf_pipe_t *pipe, const char *sql, const bf_pipe_wait_t *wait)
@@ -194,10 +206,7 @@ static const unsigned char *write_execution(bf_pipe_t *pipe, bf_stmt_t *stmt,
 {
     size_t count = bf_stmt_param_count(stmt);
     const MYSQL_BIND *binds = &params->binds[first];
-    size_t bytes = 10 + (count + 7) / 8;
-    for (size_t i = 0; i < count; i++) {
-        bytes += 2 + 12 + binds[i].buffer_length;
-    }
+    size_t bytes = execution_bytes(stmt, params, first);
     if (pipe->packet_size < bytes) {
         unsigned char *grown = realloc(pipe->packet, bytes + bytes / 4);
         if (grown == NULL) {
@@ -314,6 +323,14 @@ bf_status_t bf_pipe_end(bf_pipe_t *pipe, const char *sql, bf_err_t *err)
 void bf_pipe_run(bf_pipe_t *pipe, bf_stmt_t *stmt, const bf_params_t *params,
                  size_t first, const bf_pipe_wait_t *wait)
 {
+    /* The server would end the connection: the refusal of a row would look like a
+     * connection that is lost, and be tried again for ever. */
+    if (!pipe->failed &&
+        execution_bytes(stmt, params, first) > pipe->db->max_packet_bytes) {
+        note_failure(pipe, wait, BF_SQL_PACKET_TOO_LARGE,
+                     "a row is larger than max_allowed_packet");
+        return;
+    }
     if (pipe->ahead) {
         run_ahead(pipe, stmt, params, first, wait);
     } else {

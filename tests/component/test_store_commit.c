@@ -262,6 +262,72 @@ Test(store_commit, commit__by_the_number_of_another_row_is_a_conflict)
     rows_end(&rows);
 }
 
+/* --- rows that are larger than a packet --- */
+
+/* An outcome of so many bytes at the next offset. */
+static bf_status_t commit_large(rows_t *rows, bf_instance_t *inst, size_t bytes)
+{
+    bf_commit_report_t report;
+    char *reply = bf_arena_alloc(&rows->arena, bytes);
+    cr_assert_not_null(reply);
+    memset(reply, 'r', bytes);
+    bf_command_row_t command = rows_command(rows, rows->offset, inst, "c-large");
+    command.reply = (bf_text_t){reply, bytes};
+    const bf_batch_write_t batch = {.instances = &inst,
+                                    .instance_count = 1,
+                                    .commands = &command,
+                                    .command_count = 1};
+    bf_status_t status = rows_commit_batch(rows, batch, &report);
+    return status;
+}
+
+Test(store_commit, commit__of_more_than_a_packet_refuses_the_data)
+{
+    rows_t rows;
+    rows_begin(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    int64_t max = test_db_int(&rows.db, "SELECT @@max_allowed_packet");
+    for (size_t i = 0; i < 2; i++) {
+        size_t bytes = i == 0 ? (size_t)max + 1000 : (size_t)max * 4;
+        cr_assert_eq(commit_large(&rows, inst, bytes), BF_E_STORE_DATA, "%s",
+                     rows.err.text);
+    }
+    cr_assert_eq(test_db_int(&rows.db, "SELECT next_offset FROM bpm_flow_offset"),
+                 rows.offset);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "the connection is a good one: %s",
+                 rows.err.text);
+    bf_instance_free(inst);
+    rows_end(&rows);
+}
+
+/* The protocol cuts what has 16 MiB and more. */
+Test(store_commit, commit__of_a_row_of_several_packets)
+{
+    rows_t rows;
+    rows_begin(&rows);
+    int64_t max = test_db_int(&rows.db, "SELECT @@GLOBAL.max_allowed_packet");
+    if (bf_db_execute(rows.db.admin, "SET GLOBAL max_allowed_packet = 67108864", NULL) !=
+        BF_OK) {
+        rows_end(&rows);
+        cr_skip_test("SKIPPED: the user may not set max_allowed_packet");
+    }
+    bf_instance_t *inst = rows_instance("i-1");
+    cr_assert_eq(bf_store_reconnect(rows.store, NULL), BF_OK);
+    bf_status_t status = commit_large(&rows, inst, (size_t)40 << 20);
+    bf_str_t sql;
+    bf_str_init(&sql, 0);
+    bf_str_printf(&sql, "SET GLOBAL max_allowed_packet = %lld", (long long)max);
+    test_db_sql(&rows.db, bf_str_peek(&sql));
+    bf_str_fini(&sql);
+    cr_assert_eq(status, BF_OK, "%s", rows.err.text);
+    cr_assert_eq(test_db_int(&rows.db, "SELECT LENGTH(reply) FROM bpm_flow_command"),
+                 40 << 20);
+    rows_change(inst);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_OK, "%s", rows.err.text);
+    bf_instance_free(inst);
+    rows_end(&rows);
+}
+
 /* --- two writers of the same instances --- */
 
 typedef struct writer {

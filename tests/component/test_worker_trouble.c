@@ -220,6 +220,19 @@ Test(worker_trouble, copies_of_an_applied_command__are_found_at_once)
                  COPIES);
 }
 
+/* --- names --- */
+
+/* Group "g" with worker "h-w" and group "g-h" with worker "w" are two. */
+Test(worker_trouble, transactional_id__names_group_worker_and_shard_without_doubt)
+{
+    char expected[128];
+    test_worker_start(&worker);
+    (void)snprintf(expected, sizeof(expected), "%s/test/0", worker.topics);
+    cr_assert_str_eq(
+        test_db_text(&worker.db, "SELECT transactional_id FROM bpm_flow_offset"),
+        expected);
+}
+
 /* --- messages that Kafka would not take --- */
 
 #define MESSAGE_MAX 1000000 /* message.max.bytes */
