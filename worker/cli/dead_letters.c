@@ -167,10 +167,8 @@ const bf_cli_command_t bf_cli_dead_list = {
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_KAFKA,
     .options = list_options,
     .description = "A record of the command topic that cannot be read goes to the dead "
-                   "letter topic as "
-                   "it was, with headers that say why and where it came from. ID is its "
-                   "place there, "
-                   "PARTITION:OFFSET.",
+                   "letter topic as it was, with headers that say why and where it came "
+                   "from. ID is its place there, PARTITION:OFFSET.",
     .examples = "    bpmflow dead-letters list\n"
                 "    bpmflow dead-letters list --code limit_exceeded --json\n",
     .run = run_list};

@@ -220,12 +220,10 @@ const bf_cli_command_t bf_cli_dead_replay = {
     .description =
         "Produces the original record (key, value, headers) again, with a header "
         "bpmflow_replayed_from that names the dead letter. Worth it when the cause is "
-        "gone: "
-        "a limit was raised, a newer worker understands the message. What is still wrong "
-        "becomes a dead letter again. The dead letters themselves stay in their topic "
-        "until "
-        "its retention removes them, so replay --all twice sends them twice; commands "
-        "with a command ID are applied once all the same.",
+        "gone: a limit was raised, a newer worker understands the message. What is "
+        "still wrong becomes a dead letter again. The dead letters themselves stay in "
+        "their topic until its retention removes them, so replay --all twice sends them "
+        "twice; commands with a command ID are applied once all the same.",
     .status = "1 when some could not be sent.",
     .examples = "    bpmflow dead-letters replay 0:17\n"
                 "    bpmflow dead-letters replay --all --code limit_exceeded --yes\n",

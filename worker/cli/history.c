@@ -88,12 +88,9 @@ const bf_cli_command_t bf_cli_history = {
     .max_operands = 1,
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_DB,
     .description = "Reads the history table: one row for each step from a task to the "
-                   "next one, with "
-                   "who did it and what the step led to. STATE is the state of the task, "
-                   "INSTANCE that "
-                   "of the whole instance after the step. With --json each row is the "
-                   "event that was "
-                   "published for it.",
+                   "next one, with who did it and what the step led to. STATE is the "
+                   "state of the task, INSTANCE that of the whole instance after the "
+                   "step. With --json each row is the event that was published for it.",
     .status = "1 also when the instance has no history.",
     .examples = "    bpmflow history leave-1\n"
                 "    bpmflow history leave-1 --json | jq .assignee\n",

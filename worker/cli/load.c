@@ -195,12 +195,11 @@ const bf_cli_command_t bf_cli_load = {
     .options = load_options,
     .description =
         "Reads the definition FILE (the workers must know the same graph), finds its "
-        "tasks "
-        "and their actors, and drives N instances through them: start, then claim and "
-        "submit for each task. The commands of all instances are interleaved. Every "
-        "reply "
-        "is matched with its command; at the end the rate of replies, the latencies from "
-        "sending to reply, and what was rejected, missing or answered twice is printed.",
+        "tasks and their actors, and drives N instances through them: start, then claim "
+        "and submit for each task. The commands of all instances are interleaved. Every "
+        "reply is matched with its command; at the end the rate of replies, the "
+        "latencies from sending to reply, and what was rejected, missing or answered "
+        "twice is printed.",
     .status = "1 when commands were rejected or answered twice, or with --resend not "
               "answered as duplicates; 3 when replies are missing.",
     .examples =

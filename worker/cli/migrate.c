@@ -77,10 +77,10 @@ const bf_cli_command_t bf_cli_migrate = {
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_DB,
     .options = migrate_options,
     .description =
-        "Applies the numbered migrations that are built into this program and missing in "
-        "the database, one after the other. May be run again at any time; two runs at "
-        "once "
-        "wait for each other. The user needs the right to create and alter tables.",
+        "Applies the numbered migrations that are built into this program and missing "
+        "in the database, one after the other. May be run again at any time; two runs "
+        "at once wait for each other. The user needs the right to create and alter "
+        "tables.",
     .status = "1 with --check: the database has another version.",
     .examples = "    bpmflow migrate --db-name bpmflow\n"
                 "    bpmflow migrate --check -c /etc/bpmflow/worker.conf\n",

@@ -92,7 +92,10 @@ static const bf_cli_option_t submit_options[] = {
 
 static bf_exit_t run_send(bf_cli_t *cli);
 
-#define SEND_GROUPS (BF_OPTIONS_JSON | BF_OPTIONS_WAIT | BF_OPTIONS_KAFKA)
+/* What all of them have. */
+#define SENDS(own_options)                                                               \
+    .groups = BF_OPTIONS_JSON | BF_OPTIONS_WAIT | BF_OPTIONS_KAFKA,                      \
+    .options = (own_options), .run = run_send
 
 #define WAITS                                                                            \
     "\n\nThe command goes to the command topic; the subcommand then waits for the "      \
@@ -105,16 +108,13 @@ const bf_cli_command_t bf_cli_start = {
     .operands = "INSTANCE",
     .min_operands = 1,
     .max_operands = 1,
-    .groups = SEND_GROUPS,
-    .options = change_options,
+    SENDS(change_options),
     .description =
         "Creates the instance INSTANCE of a graph (--graph), pins the version of the "
-        "graph, "
-        "sets the variables given and runs automatic nodes until somebody has to do "
-        "something." WAITS,
+        "graph, sets the variables given and runs automatic nodes until somebody has to "
+        "do something." WAITS,
     .examples = "    bpmflow start leave-1 --graph leave --actor li.wei --var day=3\n"
-                "    bpmflow start leave-2 -g leave -v @form.json --json\n",
-    .run = run_send};
+                "    bpmflow start leave-2 -g leave -v @form.json --json\n"};
 
 const bf_cli_command_t bf_cli_claim = {
     .name = "claim",
@@ -122,15 +122,13 @@ const bf_cli_command_t bf_cli_claim = {
     .operands = "INSTANCE",
     .min_operands = 1,
     .max_operands = 1,
-    .groups = SEND_GROUPS,
-    .options = change_options,
+    SENDS(change_options),
     .description =
         "Walks from the start of the graph to the first task that the actor may "
         "operate, marks it as waiting and shows it. Where there is none the reply "
         "says why." WAITS,
     .examples = "    bpmflow claim leave-1 --actor li.wei\n"
-                "    bpmflow claim leave-1 --context role=leader\n",
-    .run = run_send};
+                "    bpmflow claim leave-1 --context role=leader\n"};
 
 const bf_cli_command_t bf_cli_find = {
     .name = "find",
@@ -138,11 +136,9 @@ const bf_cli_command_t bf_cli_find = {
     .operands = "INSTANCE",
     .min_operands = 1,
     .max_operands = 1,
-    .groups = SEND_GROUPS,
-    .options = probe_options,
+    SENDS(probe_options),
     .description = "Asks a worker for the current task. Changes nothing." WAITS,
-    .examples = "    bpmflow find leave-1\n",
-    .run = run_send};
+    .examples = "    bpmflow find leave-1\n"};
 
 const bf_cli_command_t bf_cli_next = {
     .name = "next",
@@ -150,12 +146,10 @@ const bf_cli_command_t bf_cli_next = {
     .operands = "INSTANCE",
     .min_operands = 1,
     .max_operands = 1,
-    .groups = SEND_GROUPS,
-    .options = probe_options,
+    SENDS(probe_options),
     .description =
         "Asks a worker for every task that may come next. Changes nothing." WAITS,
-    .examples = "    bpmflow next leave-1\n",
-    .run = run_send};
+    .examples = "    bpmflow next leave-1\n"};
 
 const bf_cli_command_t bf_cli_submit = {
     .name = "submit",
@@ -163,19 +157,16 @@ const bf_cli_command_t bf_cli_submit = {
     .operands = "INSTANCE NODE",
     .min_operands = 2,
     .max_operands = 2,
-    .groups = SEND_GROUPS,
-    .options = submit_options,
+    SENDS(submit_options),
     .description =
         "Applies --action to the task NODE. forward completes it; back returns to the "
         "previous task of the branch; back_jump and forward_jump go to --target; "
-        "terminate "
-        "ends the instance; restart begins it again. Each step becomes a row of the "
-        "history "
-        "and an event." WAITS,
-    .examples = "    bpmflow submit leave-1 leader --actor li.wei --message agreed\n"
-                "    bpmflow submit leave-1 hr --action back --actor wang.fang\n"
-                "    bpmflow submit leave-1 hr --action back_jump --target apply -a hr\n",
-    .run = run_send};
+        "terminate ends the instance; restart begins it again. Each step becomes a row "
+        "of the history and an event." WAITS,
+    .examples =
+        "    bpmflow submit leave-1 leader --actor li.wei --message agreed\n"
+        "    bpmflow submit leave-1 hr --action back --actor wang.fang\n"
+        "    bpmflow submit leave-1 hr --action back_jump --target apply -a hr\n"};
 
 const bf_cli_command_t bf_cli_submit_if_waiting = {
     .name = "submit-if-waiting",
@@ -183,12 +174,10 @@ const bf_cli_command_t bf_cli_submit_if_waiting = {
     .operands = "INSTANCE NODE",
     .min_operands = 2,
     .max_operands = 2,
-    .groups = SEND_GROUPS,
-    .options = submit_options,
+    SENDS(submit_options),
     .description = "As submit, but rejected unless the task is stored as waiting and the "
                    "actor may operate it." WAITS,
-    .examples = "    bpmflow submit-if-waiting leave-1 leader --actor li.wei\n",
-    .run = run_send};
+    .examples = "    bpmflow submit-if-waiting leave-1 leader --actor li.wei\n"};
 
 const bf_cli_command_t bf_cli_state = {
     .name = "state",
@@ -196,15 +185,13 @@ const bf_cli_command_t bf_cli_state = {
     .operands = "INSTANCE [NODE]",
     .min_operands = 1,
     .max_operands = 2,
-    .groups = SEND_GROUPS,
-    .options = probe_options,
+    SENDS(probe_options),
     .description =
         "Shows the state of NODE, or of all nodes that have one, as the worker "
         "knows it. Changes nothing. See also: show, which reads the "
         "tables." WAITS,
     .examples = "    bpmflow state leave-1 leader\n"
-                "    bpmflow state leave-1 --json\n",
-    .run = run_send};
+                "    bpmflow state leave-1 --json\n"};
 
 const bf_cli_command_t bf_cli_set_vars = {
     .name = "set-vars",
@@ -212,14 +199,12 @@ const bf_cli_command_t bf_cli_set_vars = {
     .operands = "INSTANCE NAME=VALUE...",
     .min_operands = 2,
     .max_operands = -1,
-    .groups = SEND_GROUPS,
-    .options = change_options,
+    SENDS(change_options),
     .description = "Merges variables into the instance. VALUE is JSON where it is valid "
                    "JSON (3, true, \"3\", null to clear), else text; '{...}' and @FILE "
                    "bring several." WAITS,
     .examples = "    bpmflow set-vars leave-1 day=5 reason='family matters'\n"
-                "    bpmflow set-vars leave-1 '{\"day\": 5, \"note\": null}'\n",
-    .run = run_send};
+                "    bpmflow set-vars leave-1 '{\"day\": 5, \"note\": null}'\n"};
 
 /* --- building the message --- */
 

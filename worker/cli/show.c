@@ -250,10 +250,9 @@ const bf_cli_command_t bf_cli_show = {
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_DB,
     .options = show_options,
     .description = "Reads the instance from the tables; no worker is asked. Where the "
-                   "definitions are "
-                   "at hand (--graphs, or a configuration file with graphs.paths) open "
-                   "are all tasks "
-                   "that may come next, else those that are stored as waiting.",
+                   "definitions are at hand (--graphs, or a configuration file with "
+                   "graphs.paths) open are all tasks that may come next, else those "
+                   "that are stored as waiting.",
     .status = "1 also when there is no such instance.",
     .examples = "    bpmflow show leave-1\n"
                 "    bpmflow show leave-1 --json | jq .vars\n",

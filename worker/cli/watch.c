@@ -257,10 +257,9 @@ const bf_cli_command_t bf_cli_watch = {
     .groups = BF_OPTIONS_JSON | BF_OPTIONS_KAFKA,
     .options = watch_options,
     .description = "Follows the event topic (read committed) and prints one line for "
-                   "each event: time, "
-                   "instance and sequence number, action, from which task to which, by "
-                   "whom. Joins no "
-                   "consumer group and disturbs nobody. Ends with Ctrl-C.",
+                   "each event: time, instance and sequence number, action, from which "
+                   "task to which, by whom. Joins no consumer group and disturbs "
+                   "nobody. Ends with Ctrl-C.",
     .examples = "    bpmflow watch\n"
                 "    bpmflow watch --instance leave-1 --from beginning --until-end\n"
                 "    bpmflow watch --graph leave --action terminate --json\n",
