@@ -210,9 +210,27 @@ static bf_status_t take_record(bf_shard_t *shard, bf_batch_t *batch, bf_record_t
     return rc;
 }
 
+size_t bf_batch_next_limit(size_t limit, size_t count, int64_t spent_ms,
+                           int64_t target_ms, size_t max)
+{
+    size_t least = max < BF_BATCH_LEAST ? max : BF_BATCH_LEAST;
+    limit = limit == 0 || target_ms == 0 ? max : limit;
+    if (target_ms == 0 || count < limit) {
+        return limit;
+    }
+    if (spent_ms > target_ms) {
+        size_t fits = (size_t)((int64_t)count * target_ms / spent_ms);
+        limit = fits > limit / 2 ? fits : limit / 2;
+    } else if (spent_ms < target_ms - target_ms / 4) {
+        limit += limit / 4 + 1;
+    }
+    limit = limit > least ? limit : least;
+    return limit < max ? limit : max;
+}
+
 static bool batch_is_full(const bf_shard_t *shard, const bf_batch_t *batch)
 {
-    return batch->count >= shard->batch_limit ||
+    return batch->count >= shard->batch_limit || batch->count >= shard->batch_pace ||
            batch->bytes >= (size_t)shard->settings->batch.max_bytes;
 }
 

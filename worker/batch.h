@@ -27,6 +27,9 @@ struct bf_shard;
 typedef struct bf_batch bf_batch_t;
 typedef struct bf_batch_pool bf_batch_pool_t;
 
+/* Smaller batches cost the database too much. */
+#define BF_BATCH_LEAST 100
+
 #define BF_NO_ITEM SIZE_MAX
 
 /* One record and what becomes of it. */
@@ -88,6 +91,18 @@ void bf_batch_unref(bf_batch_t *batch);
 
 /** Append a record (moves in). BF_E_NOMEM: the caller keeps it. */
 bf_status_t bf_batch_add(bf_batch_t *batch, bf_record_t *record) BF_MUST_USE;
+/**
+ * How many commands the next batch may have, from what the last one took.  One that was
+ * full and took longer than the target makes it smaller, one that took much less makes it
+ * larger again.
+ * @param limit      of the last batch; 0 = there was none
+ * @param count      commands that it had
+ * @param target_ms  0 = no bound
+ * @return BF_BATCH_LEAST to max, or max where that is less
+ */
+size_t bf_batch_next_limit(size_t limit, size_t count, int64_t spent_ms,
+                           int64_t target_ms, size_t max);
+
 /** Poll until the batch is full, its time is over or the shard is ending. */
 void bf_batch_collect(struct bf_shard *shard, bf_batch_t *batch);
 /** How many commands the next one may have, by the memory that this one took: small

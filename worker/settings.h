@@ -97,6 +97,7 @@ typedef struct bf_settings {
         int64_t max_commands;
         int64_t max_bytes;
         int64_t linger_ms;
+        int64_t target_ms;
         int64_t queue_depth;
         int64_t conflict_retries;
         int64_t retry_min_ms;

@@ -134,6 +134,16 @@ static void house_keeping(bf_shard_t *shard)
     bf_metric_set(shard->metrics.cache_misses, (int64_t)stats.misses);
 }
 
+/* Waiting for the publisher counts too: a slow broker makes batches smaller as a slow
+ * database does. */
+static void learn_pace(bf_shard_t *shard, const bf_batch_t *batch, int64_t began_ns)
+{
+    const bf_settings_t *settings = shard->settings;
+    shard->batch_pace = bf_batch_next_limit(
+        shard->batch_pace, batch->count, (bf_clock_mono_ns() - began_ns) / 1000000,
+        settings->batch.target_ms, (size_t)settings->batch.max_commands);
+}
+
 /* One batch from the topic to the publisher. */
 static void run_batch(bf_shard_t *shard)
 {
@@ -159,6 +169,7 @@ static void run_batch(bf_shard_t *shard)
         if (rc == BF_OK) {
             bf_batch_process(shard, batch);
             bf_batch_learn(shard, batch);
+            learn_pace(shard, batch, collected);
         } else {
             bf_shard_end(shard, BF_SESSION_RESTART, "%s", err.text);
         }
@@ -305,6 +316,7 @@ bf_status_t bf_shard_new(bf_worker_t *worker, int index, bf_shard_t **ret, bf_er
     shard->worker = worker;
     shard->settings = &worker->settings;
     shard->index = index;
+    shard->batch_pace = (size_t)shard->settings->batch.max_commands;
     shard->random = (uint64_t)bf_clock_mono_ns() * 2654435761U + (uint64_t)index + 1;
     pthread_mutex_init(&shard->lock, NULL);
     bf_str_init(&shard->scratch, 0);

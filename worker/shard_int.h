@@ -135,7 +135,8 @@ struct bf_shard {
     uint64_t catalogue_seen;
     uint64_t random;
     bf_batch_pool_t *pool;
-    size_t batch_limit; /* commands that a batch may have now */
+    size_t batch_limit; /* commands that a batch may have now, by memory */
+    size_t batch_pace;  /* ... by time */
     bf_str_t scratch;   /* for texts on their way into an arena */
 
     /* of the session; NULL while there is none */

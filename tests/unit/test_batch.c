@@ -116,3 +116,26 @@ Test(batch, unref__the_last_one_gives_it_back_empty)
     bf_batch_unref(third);
     bf_batch_unref(fourth);
 }
+
+Test(batch, next_limit__follows_what_a_full_batch_takes)
+{
+    cr_assert_eq(bf_batch_next_limit(0, 0, 0, 200, 1000), 1000);
+    cr_assert_eq(bf_batch_next_limit(1000, 1000, 250, 200, 1000), 800, "too slow");
+    cr_assert_eq(bf_batch_next_limit(800, 800, 3000, 200, 1000), 400, "never below half");
+    cr_assert_eq(bf_batch_next_limit(120, 120, 400, 200, 1000), BF_BATCH_LEAST);
+    cr_assert_eq(bf_batch_next_limit(400, 400, 190, 200, 1000), 400, "just right");
+    cr_assert_eq(bf_batch_next_limit(400, 400, 100, 200, 1000), 501, "could be larger");
+    cr_assert_eq(bf_batch_next_limit(900, 900, 10, 200, 1000), 1000, "never above max");
+}
+
+Test(batch, next_limit__learns_only_from_full_batches)
+{
+    cr_assert_eq(bf_batch_next_limit(400, 399, 900, 200, 1000), 400);
+    cr_assert_eq(bf_batch_next_limit(400, 1, 1, 200, 1000), 400);
+}
+
+Test(batch, next_limit__without_a_target_is_the_most)
+{
+    cr_assert_eq(bf_batch_next_limit(400, 400, 9000, 0, 1000), 1000);
+    cr_assert_eq(bf_batch_next_limit(20, 20, 9000, 200, 20), 20, "less than the least");
+}
