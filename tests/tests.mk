@@ -80,8 +80,8 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB_A)
 	$(call link,-fsanitize=fuzzer $(DEPS_LIBS))
 
 .PHONY: test programs check-unit check-component check-mysql check-system soak check-soak check-san check-threads \
-        check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-replay coverage \
-        until-fail bench-engine bench-large bench-peers bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-replay-run
+        check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-corpus fuzz-replay coverage \
+        until-fail bench-engine bench-large bench-peers bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-corpus-run fuzz-replay-run
 
 programs: all $(UNIT_TESTS) $(COMPONENT_TESTS) $(TEST_TOOLS) ## Build the test programs, run none
 
@@ -157,6 +157,10 @@ fuzz: ## Fuzz each parser for FUZZ_TIME seconds with clang (TEST=fuzz_expr: only
 	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined,fuzzer-no-link WERROR= BUILD=build-fuzz fuzz-run
 fuzz-run: $(FUZZ_TESTS:$(BUILD)/tests/fuzz/%=$(BUILD)/fuzz/%)
 	@tests/run/fuzz $(FUZZ_TIME) $^
+fuzz-corpus: ## Take what `make fuzz` has found into tests/fuzz/corpus, as few inputs as cover the same
+	@$(MAKE) --no-print-directory CC=clang SAN=address,undefined,fuzzer-no-link WERROR= BUILD=build-fuzz fuzz-corpus-run
+fuzz-corpus-run: $(FUZZ_TESTS:$(BUILD)/tests/fuzz/%=$(BUILD)/fuzz/%)
+	@tests/run/corpus $^
 
 check-conformance: all ## Compare with the recorded behaviour of the original engine
 	@tests/run/conformance $(BUILD)/bin/bpmflow-conformance
