@@ -188,6 +188,14 @@ typedef struct bf_walk_last {
 
 #define BF_WALK_LASTS 4
 
+/* A place that a point has been at before. */
+typedef struct bf_walk_place {
+    const bf_node_t *node;
+    int64_t visits; /* before it */
+} bf_walk_place_t;
+
+#define BF_WALK_TRAIL 8
+
 /*
  * A place to begin later walks at instead of START, with the same outcome: the way to it
  * led through choices that the driver has recorded and tasks that it passes by what is
@@ -209,6 +217,10 @@ typedef struct bf_walk_point {
     uint32_t count_room;
     uint32_t last_count;
     bf_walk_last_t lasts[BF_WALK_LASTS];
+    /* Where it has been, the last place at the end: each is as good a place to begin at.
+     * Only while nothing that is before the point can be come to again. */
+    uint32_t trail_count;
+    bf_walk_place_t trail[BF_WALK_TRAIL];
 } bf_walk_point_t;
 
 void bf_walk_point_clear(bf_walk_point_t *point);
@@ -223,6 +235,9 @@ uint32_t bf_walk_point_round(const bf_walk_point_t *point);
 /** The node at the point is passed from now on. Moves the point to the activity that
  *  follows, when there is only that one and no other way to it; else it stays. */
 void bf_walk_point_pass(bf_walk_point_t *point);
+/** Go back to the place on the trail that has this node. False: there is none; the point
+ *  is as it was. */
+bool bf_walk_point_return(bf_walk_point_t *point, const bf_node_t *node);
 /** What a walk that ends at the point, because its node waits, does to the context.
  *  @param is_hidden as with BF_TRACE_OFF, else as with BF_TRACE_FRESH
  *  @param is_stopped the walk is stopped there, else the node is pending

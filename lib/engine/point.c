@@ -36,6 +36,7 @@ void bf_walk_point_clear(bf_walk_point_t *point)
     point->node = NULL;
     point->count_count = 0;
     point->last_count = 0;
+    point->trail_count = 0;
 }
 
 void bf_walk_point_fini(bf_walk_point_t *point)
@@ -60,6 +61,43 @@ uint32_t bf_walk_point_round(const bf_walk_point_t *point)
     return 1;
 }
 
+/* Can be gone back to: nothing is known of the way that would have to be forgotten. */
+static bool is_plain(const bf_walk_point_t *point)
+{
+    return !point->count_count && !point->last_count && !point->on_cycle;
+}
+
+static void leave_trail(bf_walk_point_t *point, bool was_plain)
+{
+    if (!was_plain) {
+        point->trail_count = 0;
+        return;
+    }
+    if (point->trail_count == BF_WALK_TRAIL) {
+        memmove(&point->trail[0], &point->trail[1],
+                (BF_WALK_TRAIL - 1) * sizeof(point->trail[0]));
+        point->trail_count--;
+    }
+    point->trail[point->trail_count++] = (bf_walk_place_t){point->node, point->visits};
+}
+
+bool bf_walk_point_return(bf_walk_point_t *point, const bf_node_t *node)
+{
+    if (!point->graph || !is_plain(point)) {
+        return false;
+    }
+    for (uint32_t i = point->trail_count; i; i--) {
+        const bf_walk_place_t *place = &point->trail[i - 1];
+        if (place->node == node) {
+            point->node = node;
+            point->visits = place->visits;
+            point->trail_count = i - 1;
+            return true;
+        }
+    }
+    return false;
+}
+
 void bf_walk_point_pass(bf_walk_point_t *point)
 {
     const bf_node_t *node = point->node;
@@ -73,6 +111,7 @@ void bf_walk_point_pass(bf_walk_point_t *point)
     const bf_node_t *next = node->links[0]->to;
     if (next->type == BF_NODE_ACTIVITY && next->prev_link_count == 1 &&
         next->when.kind == BF_CODE_NONE) {
+        leave_trail(point, is_plain(point));
         point->node = next;
         point->visits++;
     }
@@ -364,6 +403,9 @@ bf_status_t bf_point_end(bf_exchanger_t *ex, bf_err_t *err)
     if (!collect(&m)) {
         return BF_OK;
     }
+    if (point->graph) {
+        leave_trail(point, is_plain(point));
+    }
     if (keep(point, &m) != BF_OK) {
         return bf_err_nomem(err, "visited nodes");
     }
@@ -375,5 +417,8 @@ bf_status_t bf_point_end(bf_exchanger_t *ex, bf_err_t *err)
     point->node = ex->spot;
     point->on_cycle = m.limit & BF_RANK_CYCLE;
     point->visits = ex->spot_visits;
+    if (!is_plain(point)) {
+        point->trail_count = 0;
+    }
     return BF_OK;
 }

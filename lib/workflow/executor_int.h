@@ -193,15 +193,21 @@ typedef struct bf_step {
     bf_submit_result_t *result;
     uint32_t round; /* of the submitted task */
     uint32_t visit; /* of it, in flow.log; BF_LOG_NONE = not come to */
+    /* BACK and BACK_JUMP: the log begins at this place of the point; NULL = at START */
+    const bf_node_t *origin;
     bf_flow_t flow; /* the walk that looked for it: strict guard, back, jumps */
 } bf_step_t;
 
 bf_status_t bf_step_back(bf_step_t *step, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_step_back_jump(bf_step_t *step, bf_err_t *err) BF_MUST_USE;
 bf_status_t bf_step_forward_jump(bf_step_t *step, bf_err_t *err) BF_MUST_USE;
-/** Run the task and store COMPLETED. */
+/** Run the task and store COMPLETED. @param is_behind the node lies at the point of the
+ *  instance or behind it, or there is none; else the point is given up */
 bf_status_t bf_step_complete(const bf_step_t *step, const bf_node_t *node, uint32_t round,
-                             bf_err_t *err) BF_MUST_USE;
+                             bool is_behind, bf_err_t *err) BF_MUST_USE;
+/** States behind step->origin have been taken back: the point goes back to there.
+ *  @param version of the states before that */
+void bf_step_return_point(const bf_step_t *step, uint64_t version);
 /** A node more that the step leads to. */
 bf_status_t bf_step_add_target(bf_step_t *step, const bf_task_t *task,
                                bf_err_t *err) BF_MUST_USE;

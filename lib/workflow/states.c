@@ -273,30 +273,58 @@ void bf_states_begin(bf_states_t *states)
     states->used_at_begin = states->used;
 }
 
-static void drop_empty(bf_states_t *states)
+/* Entries from there on leave the table.  They came into it in their order; the last one
+ * first, each leaves it as it was before. */
+static void unindex_from(bf_states_t *states, uint32_t first)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < states->used; i++) {
+    uint32_t mask = states->slot_count - 1;
+    for (uint32_t i = states->used; states->slot_count && i > first; i--) {
+        uint32_t at = states->entries[i - 1].hash & mask;
+        while (states->slots[at] != i) {
+            at = (at + 1) & mask;
+        }
+        states->slots[at] = 0;
+    }
+}
+
+/* Entries that hold nothing go; none stands before `first`. */
+static void drop_empty(bf_states_t *states, uint32_t first)
+{
+    uint32_t kept = first;
+    bool is_tail = states->used - first < states->used / 2;
+    if (is_tail) {
+        unindex_from(states, first);
+    }
+    for (uint32_t i = first; i < states->used; i++) {
         if (!bf_state_entry_is_empty(&states->entries[i])) {
             states->entries[kept++] = states->entries[i];
         }
     }
-    if (kept != states->used) {
-        states->used = kept;
+    states->used = kept;
+    if (!is_tail) {
         rebuild_index(states);
+        return;
+    }
+    for (uint32_t i = first; i < kept; i++) {
+        index_entry(states, i);
     }
 }
 
-/* Is there an entry that holds nothing now? Only what the transaction has touched is
- * looked at: there were none at begin. */
-static bool has_empty(const bf_states_t *states)
+/* The first entry that holds nothing now; `used` = none. Only what the transaction has
+ * touched is looked at: there were none at begin. */
+static uint32_t find_empty(const bf_states_t *states)
 {
-    bool found = false;
-    for (uint32_t i = 0; i < states->journal_used && !found; i++) {
-        found = bf_state_entry_is_empty(&states->entries[states->journal[i].index]);
+    uint32_t found = states->used;
+    for (uint32_t i = 0; i < states->journal_used; i++) {
+        uint32_t index = states->journal[i].index;
+        if (index < found && bf_state_entry_is_empty(&states->entries[index])) {
+            found = index;
+        }
     }
-    for (uint32_t i = states->used_at_begin; i < states->used && !found; i++) {
-        found = bf_state_entry_is_empty(&states->entries[i]);
+    for (uint32_t i = states->used_at_begin; i < found; i++) {
+        if (bf_state_entry_is_empty(&states->entries[i])) {
+            found = i;
+        }
     }
     return found;
 }
@@ -304,8 +332,9 @@ static bool has_empty(const bf_states_t *states)
 void bf_states_commit(bf_states_t *states)
 {
     BF_ASSERT(states->in_transaction);
-    if (has_empty(states)) {
-        drop_empty(states);
+    uint32_t first = find_empty(states);
+    if (first < states->used) {
+        drop_empty(states, first);
     }
     states->in_transaction = false;
     states->journal_used = 0;
@@ -325,8 +354,8 @@ void bf_states_rollback(bf_states_t *states)
     states->in_transaction = false;
     states->changed = false;
     if (states->used != states->used_at_begin) {
+        unindex_from(states, states->used_at_begin);
         states->used = states->used_at_begin;
-        rebuild_index(states);
     }
 }
 

@@ -157,7 +157,47 @@ static const bf_found_t *find_job(const bf_step_t *step)
 static bool needs_log(const bf_step_t *step)
 {
     bf_action_t action = step->submit->action;
-    return action == BF_ACTION_BACK || is_jump(step);
+    return action == BF_ACTION_BACK || action == BF_ACTION_BACK_JUMP;
+}
+
+/* Nothing was open beside a place of the point: everything after it has come from there.
+ * So BACK, which goes up until it meets a task of somebody, goes no further than to a
+ * place with such a task. */
+static const bf_node_t *origin_of_back(const bf_step_t *step,
+                                       const bf_walk_point_t *point)
+{
+    for (uint32_t i = point->trail_count; i; i--) {
+        const bf_node_t *node = point->trail[i - 1].node;
+        if (node != step->submit->node && node->type == BF_NODE_ACTIVITY &&
+            !bf_flow_is_auto(step->executor, step->scope->ctx, node)) {
+            return node;
+        }
+    }
+    return NULL;
+}
+
+/* Where the walk that BACK or BACK_JUMP goes by may begin; NULL = at START. What a jump
+ * takes back comes after its target. */
+static const bf_node_t *choose_origin(const bf_step_t *step)
+{
+    const bf_instance_live_t *live = bf_instance_live(step->scope->inst);
+    const bf_walk_point_t *point = &live->point;
+    if (point->graph != step->scope->graph || point->version != live->states.version) {
+        return NULL;
+    }
+    if (step->submit->action == BF_ACTION_BACK) {
+        return origin_of_back(step, point);
+    }
+    return bf_step_target(step);
+}
+
+/* The log of a step back begins where the point has been before, if it may. */
+static void set_origin(bf_step_t *step)
+{
+    bf_walk_point_t *point = &bf_instance_live(step->scope->inst)->point;
+    const bf_node_t *origin = choose_origin(step);
+    step->origin = origin && bf_walk_point_return(point, origin) ? origin : NULL;
+    step->flow.uses_point = step->origin != NULL;
 }
 
 /* The task must be current and operable by the caller. */
@@ -166,7 +206,10 @@ static bf_status_t guard_strictly(bf_step_t *step, bf_err_t *err)
     const bf_submit_t *submit = step->submit;
     step->flow.held = submit->node;
     step->flow.is_hidden = true;
-    step->flow.uses_point = !needs_log(step);
+    step->flow.uses_point = true;
+    if (needs_log(step)) {
+        set_origin(step);
+    }
     bf_status_t rc = bf_flow_run(&step->flow, step->scope->graph, needs_log(step), err);
     if (rc != BF_OK) {
         return rc;
@@ -266,43 +309,47 @@ static bf_status_t store_completed(const bf_step_t *step, const bf_node_t *node,
 }
 
 bf_status_t bf_step_complete(const bf_step_t *step, const bf_node_t *node, uint32_t round,
-                             bf_err_t *err)
+                             bool is_behind, bf_err_t *err)
 {
+    bf_instance_t *inst = step->scope->inst;
+    bf_walk_point_t *point = &bf_instance_live(inst)->point;
+    uint64_t version = bf_instance_live(inst)->states.version;
+    bool keeps = is_behind && point->graph == step->scope->graph;
     bf_status_t rc = run_task(step, node, round, err);
-    return rc == BF_OK ? store_completed(step, node, round, err) : rc;
+    keeps = keeps && version == bf_instance_live(inst)->states.version;
+    if (rc == BF_OK) {
+        rc = store_completed(step, node, round, err);
+    }
+    if (rc == BF_OK && keeps) {
+        bf_flow_keep_point(inst, version);
+    } else {
+        bf_walk_point_clear(point);
+    }
+    return rc;
+}
+
+void bf_step_return_point(const bf_step_t *step, uint64_t version)
+{
+    bf_instance_live_t *live = bf_instance_live(step->scope->inst);
+    bf_walk_point_t *point = &live->point;
+    bool is_there = step->origin && point->graph == step->scope->graph &&
+                    point->version == version && point->node == step->origin;
+    if (is_there ||
+        (step->origin && point->graph == step->scope->graph &&
+         point->version == version && bf_walk_point_return(point, step->origin))) {
+        point->version = live->states.version;
+    }
 }
 
 /* Does the submitted task lie at the point of the instance or behind it? Then what is
  * stored about the task does not change the way to there. */
 static bool is_behind_point(const bf_step_t *step)
 {
-    const bf_instance_t *inst = step->scope->inst;
-    const bf_walk_point_t *point = &bf_instance_live(inst)->point;
-    if (point->graph != step->scope->graph ||
-        point->version != bf_instance_live(inst)->states.version) {
-        return false;
-    }
-    return step->flow.uses_point || (point->node == step->submit->node &&
-                                     step->round == bf_walk_point_round(point));
-}
-
-static bf_status_t complete_itself(bf_step_t *step, bf_err_t *err)
-{
-    const bf_node_t *node = step->submit->node;
-    bf_instance_t *inst = step->scope->inst;
-    uint64_t version = bf_instance_live(inst)->states.version;
-    bool keeps = is_behind_point(step);
-    bf_status_t rc = run_task(step, node, step->round, err);
-    keeps = keeps && version == bf_instance_live(inst)->states.version;
-    if (rc == BF_OK) {
-        rc = store_completed(step, node, step->round, err);
-    }
-    if (rc == BF_OK && keeps) {
-        bf_flow_keep_point(inst, version);
-    } else {
-        bf_walk_point_clear(&bf_instance_live(inst)->point);
-    }
-    return rc;
+    const bf_instance_live_t *live = bf_instance_live(step->scope->inst);
+    const bf_walk_point_t *point = &live->point;
+    return point->graph == step->scope->graph && point->version == live->states.version &&
+           (step->flow.uses_point || (point->node == step->submit->node &&
+                                      step->round == bf_walk_point_round(point)));
 }
 
 static bool is_gateway(const bf_node_t *node)
@@ -504,7 +551,8 @@ static const bf_node_t *single_next(const bf_step_t *step)
 
 static bf_status_t forward(bf_step_t *step, bf_err_t *err)
 {
-    bf_status_t rc = complete_itself(step, err);
+    bf_status_t rc = bf_step_complete(step, step->submit->node, step->round,
+                                      is_behind_point(step), err);
     if (rc != BF_OK) {
         return rc;
     }
@@ -613,6 +661,7 @@ bf_status_t bf_executor_submit_in(bf_executor_t *executor, const bf_scope_t *sco
     step.result = ret;
     step.round = 0;
     step.visit = BF_LOG_NONE;
+    step.origin = NULL;
     bf_flow_init(&step.flow, executor, scope, BF_INTENT_START);
     *ret = (bf_submit_result_t){.source = submit->node};
     executor->code = BF_CODE_OK;

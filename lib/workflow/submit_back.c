@@ -216,7 +216,9 @@ bf_status_t bf_step_back(bf_step_t *step, bf_err_t *err)
             rc = climb_all(&b, err);
         }
         if (rc == BF_OK) {
+            uint64_t version = bf_instance_states_version(step->scope->inst);
             rc = remove_reset(&b, err);
+            bf_step_return_point(step, version);
         }
     }
     if (rc == BF_OK && !step->result->target_count) {
@@ -242,7 +244,11 @@ static bf_status_t refuse_target(bf_step_t *step, const char *why, bf_err_t *err
 static bf_status_t open_target(bf_step_t *step, uint32_t visit, bf_err_t *err)
 {
     const bf_log_visit_t *v = &step->flow.log.visits[visit];
+    uint64_t version = bf_instance_states_version(step->scope->inst);
     bf_status_t rc = bf_step_put_state(step, v->node, v->round, BF_TASK_WAITING, err);
+    if (step->origin) { /* it lies there or behind it */
+        bf_flow_keep_point(step->scope->inst, version);
+    }
     bf_task_t task = {v->node, BF_TASK_WAITING, v->round};
     if (rc == BF_OK) {
         rc = bf_step_add_target(step, &task, err);
@@ -286,12 +292,14 @@ bf_status_t bf_step_back_jump(bf_step_t *step, bf_err_t *err)
         return open_target(step, visit, err); /* it is the current one */
     }
     back_t b;
+    uint64_t version = bf_instance_states_version(step->scope->inst);
     bf_status_t rc = back_init(&b, step, err);
     if (rc == BF_OK) {
         rc = reset_after(&b, visit, err);
     }
     if (rc == BF_OK) {
         rc = remove_reset(&b, err);
+        bf_step_return_point(step, version);
     }
     return rc == BF_OK ? open_target(step, visit, err) : rc;
 }

@@ -113,13 +113,18 @@ static bf_status_t lies_ahead(bf_step_t *step, const bf_flow_t *flow,
 
 typedef enum { ARRIVED, WENT_ON, STUCK } progress_t;
 
-static bf_status_t arrive(bf_step_t *step, const bf_task_t *task, bf_err_t *err)
+static bf_status_t arrive(bf_step_t *step, const bf_task_t *task, bool is_behind,
+                          bf_err_t *err)
 {
     bf_status_t rc = BF_OK;
     bf_task_t target = *task;
     if (task->node->type != BF_NODE_END) {
+        uint64_t version = bf_instance_states_version(step->scope->inst);
         target.state = BF_TASK_WAITING;
         rc = bf_step_put_state(step, task->node, task->round, BF_TASK_WAITING, err);
+        if (is_behind) {
+            bf_flow_keep_point(step->scope->inst, version);
+        }
     }
     return rc == BF_OK ? bf_step_add_target(step, &target, err) : rc;
 }
@@ -132,12 +137,12 @@ static bf_status_t go_on(bf_step_t *step, const bf_flow_t *flow, progress_t *ret
     if (target->type == BF_NODE_END && flow->ended) {
         bf_task_t task = {target, BF_TASK_COMPLETED, 1};
         *ret = bf_log_find(&flow->log, target, 0) == BF_LOG_NONE ? STUCK : ARRIVED;
-        return *ret == ARRIVED ? arrive(step, &task, err) : BF_OK;
+        return *ret == ARRIVED ? arrive(step, &task, flow->uses_point, err) : BF_OK;
     }
     for (size_t i = 0; i < flow->found_count; i++) {
         if (flow->found[i].task.node == target) {
             *ret = ARRIVED;
-            return arrive(step, &flow->found[i].task, err);
+            return arrive(step, &flow->found[i].task, flow->uses_point, err);
         }
     }
     for (size_t i = 0; i < flow->found_count; i++) {
@@ -146,7 +151,8 @@ static bf_status_t go_on(bf_step_t *step, const bf_flow_t *flow, progress_t *ret
         bf_status_t rc = lies_ahead(step, flow, found, &ahead, err);
         if (rc == BF_OK && ahead) {
             *ret = WENT_ON;
-            rc = bf_step_complete(step, found->task.node, found->task.round, err);
+            rc = bf_step_complete(step, found->task.node, found->task.round,
+                                  flow->uses_point, err);
         }
         if (rc != BF_OK || ahead) {
             return rc;
@@ -154,6 +160,14 @@ static bf_status_t go_on(bf_step_t *step, const bf_flow_t *flow, progress_t *ret
     }
     *ret = STUCK;
     return BF_OK;
+}
+
+/* What is open lies at the point or behind it, and so does an END of the graph.  One of a
+ * called graph may have been come to before. */
+static bool needs_whole_log(const bf_step_t *step)
+{
+    const bf_node_t *target = bf_step_target(step);
+    return target->type == BF_NODE_END && target->graph != step->scope->graph;
 }
 
 static bf_status_t jump(bf_step_t *step, bool *ret_ended, bf_err_t *err)
@@ -165,6 +179,7 @@ static bf_status_t jump(bf_step_t *step, bool *ret_ended, bf_err_t *err)
         progress_t progress;
         bf_flow_init(&flow, step->executor, step->scope, BF_INTENT_START);
         flow.is_hidden = true;
+        flow.uses_point = !needs_whole_log(step);
         bf_status_t rc = bf_flow_run(&flow, step->scope->graph, true, err);
         if (rc == BF_OK) {
             rc = go_on(step, &flow, &progress, err);

@@ -360,8 +360,8 @@ static void close_instance(approval_t *a)
     bf_instance_free(a->inst);
 }
 
-/* Claim the next task and submit it. */
-static void pair(approval_t *a)
+/* Claim the next task and submit it. @param target of a jump, or NULL */
+static void step(approval_t *a, bf_action_t action, const bf_node_t *target)
 {
     bf_task_t task;
     bf_submit_result_t result;
@@ -371,7 +371,7 @@ static void pair(approval_t *a)
         die("claim", &a->err);
     }
     bf_instance_commit(a->inst);
-    bf_submit_t submit = {.node = task.node, .action = BF_ACTION_FORWARD};
+    bf_submit_t submit = {.node = task.node, .action = action, .target = target};
     bf_instance_begin(a->inst);
     if (bf_executor_submit_in(a->executor, &a->scope, &submit, BF_GUARD_STRICT, &result,
                               &a->err) != BF_OK) {
@@ -379,6 +379,11 @@ static void pair(approval_t *a)
     }
     bf_instance_commit(a->inst);
     bf_arena_clear(&a->arena);
+}
+
+static void pair(approval_t *a)
+{
+    step(a, BF_ACTION_FORWARD, NULL);
 }
 
 static void run_approvals(void)
@@ -418,14 +423,52 @@ static void run_approvals(void)
     approval_fini(&a);
 }
 
+static void report_position(const char *what, int position, int64_t elapsed_ns)
+{
+    char metric[48];
+    (void)snprintf(metric, sizeof(metric), "%s at %d", what, position);
+    report("position", metric, (double)elapsed_ns / POSITION_PAIRS, "ns");
+}
+
+/* The nodes of a chain stand in the order of the walk, START first. */
+static const bf_node_t *task_at(const approval_t *a, int number)
+{
+    return &a->graph->nodes[number + 1];
+}
+
+/* There and back again: what is measured is the first of the two steps. */
+static int64_t time_step(approval_t *a, bf_action_t action, const bf_node_t *target,
+                         bf_action_t again)
+{
+    int64_t elapsed = 0;
+    for (int i = 0; i < POSITION_PAIRS; i++) {
+        int64_t start = cpu_ns();
+        step(a, action, target);
+        elapsed += cpu_ns() - start;
+        step(a, again, NULL);
+    }
+    return elapsed;
+}
+
+static void run_ways_back(approval_t *a, int position, int at)
+{
+    report_position("claim+back", position,
+                    time_step(a, BF_ACTION_BACK, NULL, BF_ACTION_FORWARD));
+    report_position(
+        "claim+back jump", position,
+        time_step(a, BF_ACTION_BACK_JUMP, task_at(a, at - 1), BF_ACTION_FORWARD));
+    step(a, BF_ACTION_BACK, NULL);
+    report_position("claim+forward jump", position,
+                    time_step(a, BF_ACTION_FORWARD_JUMP, task_at(a, at), BF_ACTION_BACK));
+}
+
 /* A submit far down a chain: what is long done should cost little. */
 static void run_position(int position)
 {
     approval_t a;
     bf_value_t who = actor_map();
     bf_err_t err = BF_ERR_INIT;
-    char metric[40];
-    approval_init(&a, position + POSITION_PAIRS + 2);
+    approval_init(&a, position + POSITION_PAIRS + 3);
     open_instance(&a, &who);
     bf_instance_begin(a.inst);
     for (int i = 0; i < position; i++) {
@@ -437,13 +480,12 @@ static void run_position(int position)
     }
     bf_instance_commit(a.inst);
     pair(&a); /* warm */
+    run_ways_back(&a, position, position + 1);
     int64_t start = cpu_ns();
     for (int i = 0; i < POSITION_PAIRS; i++) {
         pair(&a);
     }
-    int64_t elapsed = cpu_ns() - start;
-    (void)snprintf(metric, sizeof(metric), "claim+submit at %d", position);
-    report("position", metric, (double)elapsed / POSITION_PAIRS, "ns");
+    report_position("claim+submit", position, cpu_ns() - start);
     close_instance(&a);
     approval_fini(&a);
 }

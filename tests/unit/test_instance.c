@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "bpmflow/instance.h"
+#include "tests/support/gen.h"
 
 static bf_instance_t *inst;
 static bf_arena_t arena;
@@ -537,4 +538,99 @@ Test(instance, open__does_nothing_to_an_open_instance)
     bf_vars_t *vars = bf_instance_vars(inst);
     cr_assert_eq(bf_instance_open(inst), BF_OK);
     cr_assert_eq(bf_instance_vars(inst), vars);
+}
+
+/* --- many states --- */
+
+#define MODEL_KEYS 120
+
+typedef struct model {
+    int order[MODEL_KEYS]; /* numbers of keys, in order of first setting */
+    int count;
+    bf_task_state_t states[MODEL_KEYS];
+} model_t;
+
+static const char *key_of(int number, char text[16])
+{
+    (void)snprintf(text, 16, "g:n%d", number);
+    return text;
+}
+
+static void model_put(model_t *m, int number, bf_task_state_t state)
+{
+    bool was = m->states[number] != BF_TASK_UNKNOWN;
+    if (!was) {
+        m->order[m->count++] = number;
+    }
+    m->states[number] = state;
+}
+
+static void model_remove(model_t *m, int number)
+{
+    int kept = 0;
+    for (int i = 0; i < m->count; i++) {
+        if (m->order[i] != number) {
+            m->order[kept++] = m->order[i];
+        }
+    }
+    m->count = kept;
+    m->states[number] = BF_TASK_UNKNOWN;
+}
+
+static void expect_model(const model_t *m)
+{
+    char text[16];
+    size_t cursor = 0;
+    const char *key;
+    bf_task_state_t state;
+    for (int i = 0; i < m->count; i++) {
+        cr_assert(bf_instance_state_next(inst, &cursor, &key, &state));
+        cr_assert_str_eq(key, key_of(m->order[i], text));
+        cr_assert_eq(state, m->states[m->order[i]]);
+    }
+    cr_assert_not(bf_instance_state_next(inst, &cursor, &key, &state));
+    for (int i = 0; i < MODEL_KEYS; i++) {
+        cr_assert_eq(bf_instance_state(inst, key_of(i, text)), m->states[i]);
+    }
+}
+
+/* Either states are set, or some of the last ones (rarely of all) are taken back. */
+static void change(model_t *m, uint64_t *state)
+{
+    char text[16];
+    bool removes = gen_random(state) >> 63;
+    for (int i = 0; i < 6; i++) {
+        unsigned draw = (unsigned)(gen_random(state) >> 40);
+        if (!removes) {
+            int number = (int)(draw % MODEL_KEYS);
+            cr_assert_eq(
+                bf_instance_state_put(inst, key_of(number, text), BF_TASK_COMPLETED),
+                BF_OK);
+            model_put(m, number, BF_TASK_COMPLETED);
+        } else if (m->count) {
+            int last = draw % 16 && m->count > 8 ? 8 : m->count;
+            int number = m->order[m->count - 1 - (int)(draw / 16 % (unsigned)last)];
+            cr_assert_eq(bf_instance_state_remove(inst, key_of(number, text)), BF_OK);
+            model_remove(m, number);
+        }
+    }
+}
+
+Test(instance, states__many_are_found_in_their_order_after_any_changes)
+{
+    static model_t m; /* zeroed */
+    static model_t before;
+    uint64_t state = 7;
+    for (int i = 0; i < 2000; i++) {
+        before = m;
+        bf_instance_begin(inst);
+        change(&m, &state);
+        if (gen_random(&state) >> 62) {
+            bf_instance_commit(inst);
+        } else {
+            bf_instance_rollback(inst);
+            m = before;
+        }
+        expect_model(&m);
+    }
 }

@@ -62,6 +62,15 @@ typedef struct command {
     int64_t number;
 } command_t;
 
+/* Steps that go by the way that was taken: as many of them as of the others. */
+static bf_action_t draw_way_back(uint64_t *state)
+{
+    static const bf_action_t actions[] = {BF_ACTION_BACK, BF_ACTION_BACK_JUMP,
+                                          BF_ACTION_FORWARD_JUMP, BF_ACTION_BACK};
+    unsigned draw = (unsigned)(gen_random(state) >> 40) % 8;
+    return draw < 4 ? actions[draw] : BF_ACTION_FORWARD;
+}
+
 static bf_action_t draw_action(uint64_t *state)
 {
     static const bf_action_t actions[] = {BF_ACTION_BACK,      BF_ACTION_FORWARD_JUMP,
@@ -71,13 +80,13 @@ static bf_action_t draw_action(uint64_t *state)
     return draw < 6 ? actions[draw] : BF_ACTION_FORWARD;
 }
 
-static command_t draw_command(uint64_t *state)
+static command_t draw_command(uint64_t *state, bool goes_back)
 {
     command_t c = {.kind = (unsigned)(gen_random(state) >> 40) % 8,
                    .role = (unsigned)(gen_random(state) >> 40) % GEN_ROLES,
                    .node = (uint32_t)(gen_random(state) >> 33),
                    .target = (uint32_t)(gen_random(state) >> 33),
-                   .action = draw_action(state)};
+                   .action = goes_back ? draw_way_back(state) : draw_action(state)};
     c.guard = gen_random(state) >> 62 ? BF_GUARD_STRICT : BF_GUARD_NONE;
     c.takes_claimed = (gen_random(state) >> 40) % 8 != 0;
     c.number = (int64_t)((gen_random(state) >> 40) % 12);
@@ -188,6 +197,8 @@ typedef struct twins {
 
 static unsigned used; /* commands that found a point */
 static unsigned moved;
+static unsigned returned; /* steps back and jumps that have left it in use */
+static bool goes_back;    /* many of them */
 
 static void twins_init(twins_t *t, const gen_t *gen)
 {
@@ -225,6 +236,20 @@ static const char *name_of(const bf_node_t *node)
     return node ? node->id : "none";
 }
 
+static bool is_way_back(const command_t *c)
+{
+    return c->kind > 2 &&
+           (c->action == BF_ACTION_BACK || c->action == BF_ACTION_BACK_JUMP ||
+            c->action == BF_ACTION_FORWARD_JUMP);
+}
+
+/* Has the step been taken, and is the point still good? */
+static bool has_returned(const twins_t *t, const bf_walk_point_t *point)
+{
+    return strstr(bf_str_peek(&t->of_a), ": 0 code 0 ") && point->graph &&
+           point->version == bf_instance_states_version(t->a.inst);
+}
+
 /* What differs, "" = nothing. */
 static const char *twins_do(twins_t *t, const command_t *c, int number)
 {
@@ -234,6 +259,7 @@ static const char *twins_do(twins_t *t, const command_t *c, int number)
     do_command(&t->a, c, &t->of_a);
     do_command(&t->b, c, &t->of_b);
     moved += before && node_of(point) && node_of(point) != before;
+    returned += before && is_way_back(c) && has_returned(t, point);
     if (!strcmp(bf_str_peek(&t->of_a), bf_str_peek(&t->of_b))) {
         return "";
     }
@@ -247,7 +273,7 @@ static const char *run_commands(twins_t *t, uint64_t seed)
     uint64_t state = seed + 41;
     const char *wrong = "";
     for (int i = 0; i < COMMANDS && !*wrong; i++) {
-        command_t c = draw_command(&state);
+        command_t c = draw_command(&state, goes_back);
         wrong = twins_do(t, &c, i);
     }
     return wrong;
@@ -304,10 +330,13 @@ static void check(property_sized_fn property, const char *name)
 {
     used = 0;
     moved = 0;
+    returned = 0;
     uint64_t cases = property_check_sized(property, CASES, name);
     if (cases >= CASES) { /* the test means something */
         cr_expect_gt(used, cases * COMMANDS / 8, "points were used %u times", used);
         cr_expect_gt(moved, cases / 4, "points moved %u times", moved);
+        cr_expect_gt(returned, goes_back ? cases / 4 : 0, "back or jumped %u times",
+                     returned);
     }
 }
 
@@ -316,9 +345,21 @@ Test(walk_point, twins__are_the_same_in_structured_graphs)
     check(run_structured, "twins");
 }
 
+Test(walk_point, twins__that_go_back_and_jump_are_the_same_in_structured_graphs)
+{
+    goes_back = true;
+    check(run_structured, "twins, back");
+}
+
 Test(walk_point, twins__are_the_same_in_wild_graphs)
 {
     check(run_wild, "twins, wild");
+}
+
+Test(walk_point, twins__that_go_back_and_jump_are_the_same_in_wild_graphs)
+{
+    goes_back = true;
+    check(run_wild, "twins, wild, back");
 }
 
 /* --- what points must not do --- */
@@ -487,5 +528,122 @@ Test(walk_point, pack_and_rollback__forget_it)
     t.a.ctx = bf_context_new_borrowing("i", bf_instance_vars(t.a.inst));
     t.a.scope.ctx = t.a.ctx;
     work(&t);
+    twins_fini(&t);
+}
+
+/* --- steps back, and jumps --- */
+
+/* As r0: claim, and submit what was claimed. */
+static void step(twins_t *t, bf_action_t action, const char *target)
+{
+    command_t c = {.kind = 7, .action = action, .takes_claimed = true};
+    const bf_node_t *node = target ? bf_graph_node(t->a.scope.graph, target) : NULL;
+    c.guard = BF_GUARD_STRICT;
+    c.number = node ? 1 : 0;
+    c.target = node ? node->index : 0;
+    cr_assert_str_eq(twins_do(t, &c, 0), "");
+    cr_assert(strstr(bf_str_peek(&t->of_a), ": 0 code 0"), "%s", bf_str_peek(&t->of_a));
+}
+
+static void expect_point(const twins_t *t, const char *node)
+{
+    const bf_walk_point_t *point = bf_instance_walk_point(t->a.inst);
+    cr_assert_not_null(point->graph);
+    cr_expect_str_eq(point->node->id, node);
+    cr_expect_eq(point->version, bf_instance_states_version(t->a.inst));
+}
+
+Test(walk_point, back__goes_to_the_place_before)
+{
+    twins_t t;
+    twins_init(&t, NULL);
+    load_layout(
+        &t, "g",
+        NODE("s", ",\"type\":\"start\"") "," NODE("a", ACTOR) "," NODE(
+            "n",
+            ",\"task\":"
+            "\"@note\"") "," NODE("b",
+                                  ACTOR) "," NODE("c",
+                                                  ACTOR) "," NODE("d",
+                                                                  ACTOR) "," NODE("e",
+                                                                                  ",\"typ"
+                                                                                  "e\":"
+                                                                                  "\"end"
+                                                                                  "\""));
+    work(&t);
+    work(&t);
+    work(&t); /* d is next */
+    step(&t, BF_ACTION_BACK, NULL);
+    expect_point(&t, "c");
+    step(&t, BF_ACTION_BACK, NULL);
+    expect_point(&t, "b");
+    step(&t, BF_ACTION_BACK, NULL); /* over what is automatic */
+    expect_point(&t, "a");
+    work(&t);
+    cr_expect_str_eq(bf_str_peek(&t.a.notes), "n n", "it is done again");
+    step(&t, BF_ACTION_FORWARD_JUMP, "d");
+    step(&t, BF_ACTION_BACK_JUMP, "b");
+    expect_point(&t, "b");
+    work(&t);
+    work(&t);
+    work(&t);
+    cr_expect_eq(bf_instance_status(t.a.inst), BF_INSTANCE_COMPLETED);
+    twins_fini(&t);
+}
+
+Test(walk_point, back__passes_a_place_that_is_nobodys)
+{
+    twins_t t;
+    twins_init(&t, NULL);
+    load_layout(&t, "g",
+                NODE("s", ",\"type\":\"start\"") "," NODE("a", ACTOR) "," NODE(
+                    "n", ",\"task\":\"if (n < 1) { n = 1; context.interrupt(); "
+                         "}\"") "," NODE("b", ACTOR) "," NODE("e", ",\"type\":\"end\""));
+    rig_set(&t.a, "n", 0);
+    rig_set(&t.b, "n", 0);
+    work(&t);
+    expect_point(&t, "n"); /* it has stopped there */
+    step(&t, BF_ACTION_BACK, NULL);
+    cr_expect(strstr(bf_str_peek(&t.of_a), "submit b as "), "%s", bf_str_peek(&t.of_a));
+    expect_point(&t, "a");
+    twins_fini(&t);
+}
+
+/* Jump to the END of the graph h, which was called before the task and could be again. */
+static void jump_into_h(rig_t *rig)
+{
+    bf_task_t task = {0};
+    bf_submit_result_t result = {0};
+    rig_act_as(rig, 0);
+    cr_assert_eq(rig_claim(rig, &task), BF_OK, "%s", rig->err.text);
+    cr_assert_str_eq(task.node->id, "a");
+    const bf_node_t *end = bf_graph_node(bf_engine_graph(rig->engine, "h"), "he");
+    cr_assert_eq(rig_submit(rig, &task, BF_ACTION_FORWARD_JUMP, end, &result), BF_OK,
+                 "%s", rig->err.text);
+    cr_assert_eq(result.target_count, 1U);
+    cr_expect_eq(result.targets[0].node, end);
+    cr_expect_eq(bf_instance_status(rig->inst), BF_INSTANCE_COMPLETED);
+}
+
+Test(walk_point, forward_jump__sees_an_end_that_was_come_to_before)
+{
+    twins_t t;
+    twins_init(&t, NULL);
+    load_layout(&t, "h",
+                NODE("s", ",\"type\":\"start\"") "," NODE("he", ",\"type\":\"end\""));
+    load_layout(
+        &t, "g",
+        NODE("s", ",\"type\":\"start\"") "," NODE("c", ",\"task\":\"#h\"") "," NODE(
+            "a", ACTOR) "," NODE("x",
+                                 ",\"type\":\"exclusive\",\"link\":[\"e\","
+                                 "{\"nextId\":\"again\",\"when\":\"n > "
+                                 "5\"}]") "," NODE("again",
+                                                   ",\"task\":\"#"
+                                                   "h\"") "," NODE("e",
+                                                                   ",\"type\":\"end\""));
+    rig_set(&t.a, "n", 0);
+    rig_set(&t.b, "n", 0);
+    jump_into_h(&t.b);
+    jump_into_h(&t.a);
     twins_fini(&t);
 }
