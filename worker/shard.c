@@ -16,11 +16,14 @@
 #include "bpmflow/map.h"
 #include "worker/shard_int.h"
 
-#define LAG_MS         2000
-#define KAFKA_CHECK_MS 1000
-#define RESTART_MS     200
-#define GROUP_SHOWN    100 /* characters of the group in a transactional ID */
-#define FIRST_BATCH    64  /* commands; doubles while their answers are small */
+#define LAG_MS          2000
+#define KAFKA_CHECK_MS  1000
+#define RESTART_MS      200 /* pause before another session */
+#define RESTART_MAX_MS  2000
+#define STOP_SLICE_MS   50
+#define LONG_SESSION_MS 10000 /* one that worked */
+#define GROUP_SHOWN     100   /* characters of the group in a transactional ID */
+#define FIRST_BATCH     64    /* commands; doubles while their answers are small */
 
 static void BF_PRINTF(5, 0)
     log_fields(const bf_shard_t *shard, bf_log_level_t level,
@@ -195,11 +198,28 @@ static void run_session(bf_shard_t *shard)
     shard->end = end == BF_SESSION_RUNS ? BF_SESSION_STOP : end;
 }
 
+/* A cause that stays ends one session after the other, and each time the group stands
+ * still for all its members: the pause doubles. */
+static void pause_before_next(bf_shard_t *shard, int64_t session_ms)
+{
+    int64_t pause_ms = shard->restart_pause_ms * 2;
+    if (session_ms > LONG_SESSION_MS || pause_ms < RESTART_MS) {
+        pause_ms = RESTART_MS;
+    }
+    shard->restart_pause_ms = pause_ms < RESTART_MAX_MS ? pause_ms : RESTART_MAX_MS;
+    int64_t deadline = bf_clock_mono_ms() + shard->restart_pause_ms;
+    while (!bf_worker_is_stopping(shard->worker) && bf_clock_mono_ms() < deadline) {
+        bf_clock_sleep_ms(STOP_SLICE_MS);
+    }
+}
+
 static void *run(void *arg)
 {
     bf_shard_t *shard = arg;
     while (!bf_worker_is_stopping(shard->worker)) {
+        int64_t begin_ms = bf_clock_mono_ms();
         run_session(shard);
+        int64_t session_ms = bf_clock_mono_ms() - begin_ms;
         if (shard->end == BF_SESSION_FENCED && bf_session_has_twin(shard)) {
             bf_shard_log(shard, BF_LOG_ERROR,
                          "fenced by another worker with worker.id = \"%s\"; give "
@@ -212,7 +232,7 @@ static void *run(void *arg)
             break;
         }
         if (shard->end != BF_SESSION_STOP) {
-            bf_clock_sleep_ms(RESTART_MS);
+            pause_before_next(shard, session_ms);
         }
     }
     (void)pthread_kill(shard->worker->main_thread, BF_SIGNAL_SHARD_ENDED);

@@ -134,6 +134,7 @@ struct bf_shard {
     bf_command_env_t env;
     uint64_t catalogue_seen;
     uint64_t random;
+    int64_t restart_pause_ms; /* before the next session; 0 = none was needed yet */
     bf_batch_pool_t *pool;
     size_t batch_limit; /* commands that a batch may have now, by memory */
     size_t batch_pace;  /* ... by time */

@@ -65,6 +65,9 @@ void bf_list_stmt_reset(bf_list_stmt_t *list);
       "o.partition_no = p.partition_no WHERE p.topic = ? AND p.partition_no = ?")        \
     X(INSERT_TOPIC, "topic number",                                                      \
       "INSERT IGNORE INTO bpm_flow_topic (topic, topic_id) VALUES (?, ?)")               \
+    X(FIND_LATER, "command outcomes",                                                    \
+      "SELECT command_offset FROM bpm_flow_command WHERE topic_no = ? AND "              \
+      "partition_no = ? AND command_offset >= ? LIMIT 1")                                \
     X(READ_TOPIC, "topic number",                                                        \
       "SELECT topic_no FROM bpm_flow_topic WHERE topic = ? AND topic_id = ?")            \
     X(SCAN_COMMANDS, "command outcomes",                                                 \

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bpmflow/clock.h"
+#include "bpmflow/id.h"
 #include "lib/store/store_int.h"
 
 /* A row with what store.h does not show. */
@@ -195,6 +196,49 @@ static bf_status_t topic_number_of_id(bf_store_t *store, const char *topic,
     return status;
 }
 
+static bf_status_t has_later_outcomes(bf_store_t *store,
+                                      const bf_partition_claim_t *claim, int32_t topic_no,
+                                      bool *ret, bf_err_t *err)
+{
+    bf_stmt_t *stmt = NULL;
+    bf_status_t status = bf_store_stmt(store, BF_STMT_FIND_LATER, &stmt, err);
+    if (status != BF_OK) {
+        return status;
+    }
+    bf_params_clear(&store->params);
+    bf_params_put_i64(&store->params, topic_no);
+    bf_params_put_i64(&store->params, claim->partition_no);
+    bf_params_put_i64(&store->params, claim->first_offset);
+    status = bf_stmt_run(stmt, &store->params, 0, NULL, err);
+    if (status == BF_OK) {
+        status = bf_stmt_next(stmt, ret, err);
+    }
+    bf_stmt_end(stmt);
+    return status;
+}
+
+/* The number for a row that is made or begins anew.  Where the row was deleted and
+ * outcomes stand where it begins (a topic made anew whose ID is not known, or a mistake),
+ * it gets a number of its own: by the old one each offset would look applied. */
+static bf_status_t choose_number(bf_store_t *store, const bf_partition_claim_t *claim,
+                                 bool row_exists, int32_t *ret, bf_err_t *err)
+{
+    bool taken = false;
+    bf_status_t status =
+        topic_number_of_id(store, claim->topic, claim->topic_id, ret, err);
+    if (status == BF_OK && !row_exists) {
+        status = has_later_outcomes(store, claim, *ret, &taken, err);
+    }
+    if (status == BF_OK && taken) {
+        char uuid[BF_UUID_TEXT];
+        char life[sizeof("anew-") + BF_UUID_TEXT];
+        bf_uuid_make(uuid);
+        (void)snprintf(life, sizeof(life), "anew-%s", uuid);
+        status = topic_number_of_id(store, claim->topic, life, ret, err);
+    }
+    return status;
+}
+
 static bf_status_t insert_row(bf_store_t *store, const bf_partition_claim_t *claim,
                               int32_t topic_no, bf_err_t *err)
 {
@@ -281,7 +325,7 @@ static bf_status_t claim_locked(bf_store_t *store, const bf_partition_claim_t *c
     }
     int32_t topic_no = before->topic_no;
     if (status == BF_OK && (!before->row.exists || is_restart(claim, before))) {
-        status = topic_number_of_id(store, claim->topic, claim->topic_id, &topic_no, err);
+        status = choose_number(store, claim, before->row.exists, &topic_no, err);
     }
     if (status == BF_OK) {
         status = before->row.exists ? take_row(store, claim, before, topic_no, err)

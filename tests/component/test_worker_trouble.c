@@ -120,6 +120,22 @@ Test(worker_trouble, restored_database__moves_the_group_back_before_it_is_worked
     cr_assert_eq(group_offset(), 2, "what is applied and not published would be lost");
 }
 
+/* --- an offset row that was deleted, as a stopped partition asks for --- */
+
+Test(worker_trouble, deleted_offset_row__begins_anew_and_applies_nothing_twice)
+{
+    apply_five();
+    test_db_sql(&worker.db, "DELETE FROM bpm_flow_offset");
+    test_worker_start(&worker);
+    test_assert_code(start_instance(5), "ok");
+    cr_assert_eq(next_offset(), 6);
+    cr_assert_eq(test_worker_count_log(&worker, "starting over"), 0);
+    cr_assert_eq(test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_repository"), 6);
+    cr_assert_eq(test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_repository WHERE "
+                                         "rev > 1"),
+                 0, "the commands are known by their IDs");
+}
+
 /* --- a publication that hangs while a partition is taken over --- */
 
 Test(worker_trouble, take_over_that_hangs__publishes_once)
