@@ -433,6 +433,34 @@ Test(store_purge, step__leaves_an_instance_that_somebody_holds)
     world_end(&world);
 }
 
+Test(store_purge, step__undoes_a_batch_that_waits_for_a_lock_too_long)
+{
+    world_t world;
+    world_begin(&world);
+    add_instance(&world, "done", 2, BF_INSTANCE_COMPLETED);
+    bf_db_t *other = NULL;
+    cr_assert_eq(bf_db_connect(&world.rows.db.options, &other, NULL), BF_OK);
+    cr_assert_eq(bf_db_execute(other, "START TRANSACTION", NULL), BF_OK);
+    cr_assert_eq(bf_db_execute(other, "UPDATE bpm_flow_task SET message = 'x'", NULL),
+                 BF_OK);
+    bf_db_t *own = bf_store_db(world.rows.store);
+    cr_assert_eq(bf_db_execute(own, "SET SESSION innodb_lock_wait_timeout = 1", NULL),
+                 BF_OK);
+    const bf_purge_archive_t archive = {on_line, on_keep, on_undo, &world};
+    const bf_purge_options_t options = {.archive = &archive};
+    bf_purge_counts_t counts = {0};
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(run(&world, options, &counts, &err), BF_E_STORE_RETRY, "%s", err.text);
+    cr_assert_eq(counts.instances, 0);
+    cr_assert_gt(world.undone, 1, "it was tried again");
+    expect_rows(&world, 1, 2, 2);
+    cr_assert_eq(bf_db_execute(other, "ROLLBACK", NULL), BF_OK);
+    bf_db_close(other);
+    cr_assert_eq(run_ok(&world, options).instances, 1);
+    expect_rows(&world, 0, 0, 0);
+    world_end(&world);
+}
+
 Test(store_purge, commit__finds_a_conflict_where_the_row_was_purged)
 {
     world_t world;
