@@ -79,7 +79,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(BUILD)/obj/tests/fuzz/repla
 $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(LIB_A)
 	$(call link,-fsanitize=fuzzer $(DEPS_LIBS))
 
-.PHONY: test programs check-unit check-component check-mysql check-system soak check-soak check-san check-threads \
+.PHONY: test programs check-unit check-component check-mysql check-system check-owners soak check-soak check-san check-threads \
         check-oom check-valgrind check-conformance check-install check-mysqlclient fuzz fuzz-corpus fuzz-replay coverage \
         until-fail bench-engine bench-large bench-peers bench-pipeline bench-store san-run threads-run oom-run fuzz-run fuzz-corpus-run fuzz-replay-run
 
@@ -117,6 +117,10 @@ check-mysql: all $(STORE_TESTS) ## The store's component tests once more, on Ora
 check-system: all $(TEST_TOOLS) ## System tests: worker processes on real Kafka, MariaDB and MySQL (TEST=name)
 	@$(MAKE) --no-print-directory FAULTS=1 all
 	@tests/system/run $(TEST)
+
+check-owners: all $(TEST_TOOLS) ## System tests that wait long for others to take partitions over; not in make test
+	@$(MAKE) --no-print-directory FAULTS=1 all
+	@tests/system/run long
 
 soak: all ## Kill, stop and cut everything under load, then count (KILLS=200 SEED=1 MINUTES=..)
 	@tests/soak/run

@@ -18,6 +18,10 @@ TASKS = 5
 COMMANDS = INSTANCES * (1 + 2 * TASKS)
 SESSION_MS = 6000
 
+# Run by make check-owners only: most of their time is waiting for session time-outs.
+LONG = ("assignment_lost", "zombie_in_database_transaction", "zombie_in_kafka_transaction",
+        "broker_killed_in_transaction", "wrong_clocks")
+
 
 def begin(test, prefix, seconds=180):
     """Topics, tables, and the driver that is started once a worker runs."""
