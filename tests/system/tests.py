@@ -6,8 +6,9 @@ SPDX-License-Identifier: MIT
 """
 
 import json
+import time
 
-from harness import check, equal, note, wait_for
+from harness import check, equal, note, run, wait_for
 
 INSTANCES = 2000
 TASKS = 5
@@ -191,6 +192,93 @@ def test_purge_mariadb(test):
 def test_purge_mysql(test):
     """Purge beside a busy worker on MySQL: nothing open or unpublished goes, all is archived."""
     purged_beside(test, "mysql")
+
+
+def resident_mb(worker):
+    for line in open(f"/proc/{worker.process.pid}/status", encoding="ascii"):
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) // 1024
+    return 0
+
+
+def test_back_pressure(test):
+    """Database and broker stand still while far more is on the topic than may be in
+    memory: nothing is lost, and the worker does not grow."""
+    instances, tasks = 4000, 5
+    test.use("mariadb", partitions=4)
+    worker = test.worker("w1", shards=2, kafka__consumer_properties=[
+        "queued.max.messages.kbytes=4096"])
+    what = {"graph": "five", "prefix": "press", "instances": instances, "tasks": tasks,
+            "submits_only": True, "seconds": 240}
+    equal(test.driver("sends", send_only=True, **what).process.wait(120), 0,
+          "exit status of the sending driver")
+    worker.start()
+    driver = test.driver("reads", read_only=True, **what)
+    driver.wait_progress(2000)
+    before = resident_mb(worker)
+    peak = before
+    for service in ("mariadb", "kafka"):
+        test.stack.signal("pause", service)
+        try:
+            for _ in range(20):
+                time.sleep(0.1)
+                peak = max(peak, resident_mb(worker))
+        finally:
+            test.stack.signal("resume", service)
+        driver.wait_progress(driver.progress() + 1000)
+    counts = driver.result()
+    equal(counts["answered"], instances * (1 + tasks), "commands with a reply")
+    peak = max(peak, resident_mb(worker))
+    note(f"resident: {before} MB before, {peak} MB at most")
+    check(peak < before + 100, f"the worker has grown from {before} to {peak} MB")
+    worker.terminate()
+
+
+def send_noise(test, instance, count):
+    """Commands of one instance in a row; each is accepted and changes nothing."""
+    lines = []
+    for i in range(count):
+        lines.append(instance + "|" + json.dumps({
+            "command_id": f"noise-{i}", "command": "start" if i == 0 else "claim",
+            "instance_id": instance, "graph_id": "five", "actor": "u1"}))
+    path = test.folder / "noise"
+    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    run(["kcat", "-P", "-b", test.stack.env["BF_KAFKA"], "-t", test.topics["commands"],
+         "-K", "|", "-X", "partitioner=murmur2_random", "-l", path], seconds=60)
+
+
+def test_noisy_instance(test):
+    """10,000 commands of one instance in a row: those of others that come behind them are
+    in the batch of the last of them or in the next one, and in other partitions they do
+    not wait for all of it."""
+    test.use("mariadb", partitions=2)
+    send_noise(test, "noisy", 10000)
+    what = {"graph": "five", "prefix": "quiet", "instances": 100, "tasks": 1,
+            "submits_only": True, "seconds": 120}
+    equal(test.driver("sends", send_only=True, **what).process.wait(60), 0,
+          "exit status of the sending driver")
+    worker = test.worker("w1", shards=1).start()
+    counts = test.driver("reads", read_only=True, **what).result()
+    equal(counts["answered"], 200, "quiet commands with a reply")
+    wait_for("the noise is applied", 60, lambda: test.database.number(
+        "SELECT COUNT(*) FROM bpm_flow_command WHERE instant_id = 'noisy'") == 10000)
+    worker.terminate()
+    batches = ("SELECT COUNT(DISTINCT create_time) FROM bpm_flow_command WHERE"
+               " partition_no = (SELECT MIN(partition_no) FROM bpm_flow_command"
+               " WHERE instant_id = 'noisy')")
+    last = "(SELECT MAX(create_time) FROM bpm_flow_command WHERE instant_id = 'noisy')"
+    first_step = ("(SELECT MAX(create_time) FROM bpm_flow_command"
+                  " WHERE command = 'start' AND instant_id <> 'noisy')")
+    behind = test.database.number(f"{batches} AND create_time > {last}"
+                                  f" AND create_time <= {first_step}")
+    check(behind <= 1, f"quiet commands waited for {behind} batches behind the noise")
+    before = test.database.number(
+        "SELECT COUNT(*) FROM bpm_flow_command WHERE instant_id = 'noisy' AND create_time <"
+        " (SELECT MIN(create_time) FROM bpm_flow_command WHERE instant_id <> 'noisy'"
+        "  AND partition_no <> (SELECT MIN(partition_no) FROM bpm_flow_command"
+        "  WHERE instant_id = 'noisy'))")
+    note(f"{before} of 10,000 noisy commands were applied before the first quiet one of the"
+         f" other partition")
 
 
 def test_database_away(test):
