@@ -46,6 +46,9 @@ static const bf_property_t defaults[] = {
     {"partition.assignment.strategy", "range,roundrobin"},
     {"enable.partition.eof", "false"},
     {"queued.max.messages.kbytes", "32768"},
+    /* What one partition may add to the queue in a row (at least one record): a flood in
+     * one does not hold up the others for long. */
+    {"max.partition.fetch.bytes", "262144"},
     {"topic.metadata.refresh.interval.ms", "60000"},
 };
 

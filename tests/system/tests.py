@@ -279,6 +279,7 @@ def test_noisy_instance(test):
         "  WHERE instant_id = 'noisy'))")
     note(f"{before} of 10,000 noisy commands were applied before the first quiet one of the"
          f" other partition")
+    check(before < 4000, "the other partition waited for the noise")
 
 
 def test_database_away(test):
