@@ -70,12 +70,6 @@ static void note_success(const bf_pipe_wait_t *wait, int64_t affected, int64_t i
     }
 }
 
-static void no_memory(bf_pipe_t *pipe, bf_pipe_group_t *group)
-{
-    pipe->failed = true;
-    group->status = bf_err_nomem(&group->err, "writing a batch");
-}
-
 /* At most this many bytes go over the connection. */
 static size_t execution_bytes(const bf_stmt_t *stmt, const bf_params_t *params,
                               size_t first)
@@ -119,6 +113,12 @@ static void run_now(bf_pipe_t *pipe, bf_stmt_t *stmt, const bf_params_t *params,
 /* --- ahead of the answers --- */
 
 #ifdef MARIADB_BASE_VERSION
+
+static void no_memory(bf_pipe_t *pipe, bf_pipe_group_t *group)
+{
+    pipe->failed = true;
+    group->status = bf_err_nomem(&group->err, "writing a batch");
+}
 
 static void read_answer(bf_pipe_t *pipe, const bf_pipe_wait_t *wait)
 {
