@@ -76,7 +76,8 @@ static void end_holders(bf_store_t *store, const bf_offset_advance_t *offsets,
                         size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bf_store_end_holder(store, offsets[i].topic, offsets[i].partition_no);
+        bf_store_end_holder(store, offsets[i].topic, offsets[i].partition_no,
+                            offsets[i].epoch);
     }
 }
 

@@ -171,8 +171,8 @@ bf_status_t bf_store_resolve_commit(bf_store_t *store, const bf_batch_write_t *b
     for (size_t i = 0; status == BF_OK && i < batch->offset_count; i++) {
         const bf_offset_advance_t *offset = &batch->offsets[i];
         bf_partition_row_t row;
-        status = bf_store_lock_partition(store, offset->topic, offset->partition_no, &row,
-                                         err);
+        status = bf_store_lock_partition(store, offset->topic, offset->partition_no,
+                                         offset->epoch, &row, err);
         if (status == BF_OK &&
             (!row.exists || row.epoch != offset->epoch ||
              (row.next_offset != offset->from && row.next_offset != offset->to))) {

@@ -147,13 +147,16 @@ void bf_store_rollback(bf_store_t *store);
 
 /** As bf_store_read_partition(), waiting for a transaction that holds the row. */
 bf_status_t bf_store_lock_partition(bf_store_t *store, const char *topic,
-                                    int32_t partition_no, bf_partition_row_t *ret,
-                                    bf_err_t *err) BF_MUST_USE;
+                                    int32_t partition_no, int64_t epoch,
+                                    bf_partition_row_t *ret, bf_err_t *err) BF_MUST_USE;
 
 /** Somebody holds the row of a partition for too long.  The connection that wrote it last
  *  may be the one: that of an owner that was stopped inside of its transaction, or our
- * own former one, which the server does not know to be gone; it is ended. */
-void bf_store_end_holder(bf_store_t *store, const char *topic, int32_t partition_no);
+ * own former one, which the server does not know to be gone; it is ended.
+ *  @param epoch  only while the row has this one: who has lost the partition leaves the
+ *                new owner alone; 0 = whoever owns it */
+void bf_store_end_holder(bf_store_t *store, const char *topic, int32_t partition_no,
+                         int64_t epoch);
 
 /** Copy the outcome that stands in the columns `first`, first + 1, ... of a row:
  *  instant_id, command_id, command, code, first_seq, last_seq, reply, reply_topic,

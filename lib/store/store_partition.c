@@ -129,13 +129,13 @@ static bool is_row_held(const bf_store_t *store)
 }
 
 bf_status_t bf_store_lock_partition(bf_store_t *store, const char *topic,
-                                    int32_t partition_no, bf_partition_row_t *ret,
-                                    bf_err_t *err)
+                                    int32_t partition_no, int64_t epoch,
+                                    bf_partition_row_t *ret, bf_err_t *err)
 {
     bf_status_t status =
         read_known(store, BF_STMT_LOCK_PARTITION, topic, partition_no, ret, err);
     if (status != BF_OK && is_row_held(store)) {
-        bf_store_end_holder(store, topic, partition_no);
+        bf_store_end_holder(store, topic, partition_no, epoch);
     }
     return status;
 }
@@ -354,13 +354,14 @@ static bf_status_t claim_once(bf_store_t *store, const bf_partition_claim_t *cla
     return status;
 }
 
-void bf_store_end_holder(bf_store_t *store, const char *topic, int32_t partition_no)
+void bf_store_end_holder(bf_store_t *store, const char *topic, int32_t partition_no,
+                         int64_t epoch)
 {
     full_row_t row;
     char sql[64];
     if (read_row(store, BF_STMT_READ_PARTITION, topic, partition_no, &row, NULL) !=
             BF_OK ||
-        row.connection_id <= 0 ||
+        (epoch != 0 && row.row.epoch != epoch) || row.connection_id <= 0 ||
         (uint64_t)row.connection_id == bf_db_connection_id(store->db)) {
         return;
     }
@@ -383,7 +384,7 @@ bf_status_t bf_store_claim_partition(bf_store_t *store, const bf_partition_claim
     status = claim_once(store, claim, &before, &after, &first);
     if (status == BF_E_STORE_RETRY) {
         if (is_row_held(store)) {
-            bf_store_end_holder(store, claim->topic, claim->partition_no);
+            bf_store_end_holder(store, claim->topic, claim->partition_no, 0);
         }
         status = claim_once(store, claim, &before, &after, err);
     } else if (status != BF_OK) {

@@ -226,6 +226,9 @@ Test(cli, commands__are_checked_before_they_are_sent)
     test_cli_run(&cli, "claim", "leave-1", "-v", "@/nowhere/x", "--dry-run", NULL);
     test_cli_expect(&cli, 2);
     test_cli_expect_err(&cli, "cannot read /nowhere/x");
+    test_cli_run(&cli, "claim", "leave-1", "-v", "name=\xff", "--dry-run", NULL);
+    test_cli_expect(&cli, 2);
+    test_cli_expect_err(&cli, "is not valid UTF-8");
     test_cli_fini(&cli);
 }
 

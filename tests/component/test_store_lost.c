@@ -109,6 +109,25 @@ Test(store_lost, commit__ends_a_former_connection_that_holds_the_offset_row)
     rows_end(&rows);
 }
 
+Test(store_lost, commit__leaves_the_connection_of_a_new_owner_alone)
+{
+    rows_t rows;
+    rows_begin(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    bf_db_t *owner = connect_db(&rows);
+    run_ok(owner, "UPDATE bpm_flow_offset SET epoch = epoch + 1, connection_id = "
+                  "CONNECTION_ID()");
+    run_ok(owner, "START TRANSACTION");
+    run_ok(owner, "UPDATE bpm_flow_offset SET released = TRUE");
+    run_ok(bf_store_db(rows.store), "SET SESSION innodb_lock_wait_timeout = 1");
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_STORE_RETRY);
+    run_ok(owner, "COMMIT");
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_FENCED);
+    bf_db_close(owner);
+    bf_instance_free(inst);
+    rows_end(&rows);
+}
+
 Test(store_lost, resolve__ends_a_former_connection_that_holds_the_offset_row)
 {
     rows_t rows;

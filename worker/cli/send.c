@@ -353,7 +353,13 @@ static bf_status_t build(const bf_cli_t *cli, const char *command_id, bf_str_t *
         rc = put_members(cli, json, &arena, "vars", "var", err);
     bf_str_putc(json, '}');
     bf_arena_fini(&arena);
-    return rc == BF_OK ? bf_str_status(json, "command", err) : rc;
+    if (rc == BF_OK)
+        rc = bf_str_status(json, "command", err);
+    if (rc == BF_OK && !bf_utf8_is_valid(bf_str_peek(json), json->len))
+        rc = bf_err_set(err, BF_E_INVALID,
+                        "an operand or option is not valid UTF-8, and no worker would "
+                        "read the command; is the terminal set to another encoding?");
+    return rc;
 }
 
 /* --- sending it --- */
