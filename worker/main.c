@@ -155,7 +155,8 @@ static int run(bf_worker_t *worker, const bf_options_t *options, const sigset_t 
         BF_LOG_STR("incarnation", worker->incarnation),
     };
     bf_log_write(worker->log, BF_LOG_INFO, fields, 4, "bpmflow-worker starts");
-    if (bf_prepare_broker(worker) && bf_prepare_schema(worker, signals)) {
+    bool stopped = false;
+    if (bf_prepare_broker(worker) && bf_prepare_schema(worker, signals, &stopped)) {
         bool started = start_shards(worker);
         if (started && bf_endpoint_start(worker, &admin, &err) == BF_OK) {
             bf_notify("READY=1");
@@ -168,6 +169,8 @@ static int run(bf_worker_t *worker, const bf_options_t *options, const sigset_t 
         if (!stop_shards(worker, signals)) {
             status = BF_EXIT_ERROR;
         }
+    } else if (stopped) { /* before there was anything to stop */
+        status = BF_EXIT_OK;
     }
     bf_admin_stop(admin);
     free_shards(worker);

@@ -120,7 +120,7 @@ static bf_status_t migrate(bf_worker_t *worker, bf_err_t *err)
     return rc;
 }
 
-bool bf_prepare_schema(bf_worker_t *worker, const sigset_t *signals)
+bool bf_prepare_schema(bf_worker_t *worker, const sigset_t *signals, bool *ret_stopped)
 {
     bool said = false;
     while (worker->settings.mysql.auto_migrate) {
@@ -141,6 +141,7 @@ bool bf_prepare_schema(bf_worker_t *worker, const sigset_t *signals)
         }
         int signal = sigtimedwait(signals, NULL, &pause);
         if (signal == SIGTERM || signal == SIGINT) {
+            *ret_stopped = true;
             return false;
         }
     }

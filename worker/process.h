@@ -20,8 +20,9 @@
 bool bf_prepare_worker(bf_worker_t *worker);
 /** The embedded broker with its topics, when kafka.embedded is set. */
 bool bf_prepare_broker(bf_worker_t *worker);
-/** mysql.auto_migrate: waits for the database. `signals` ends the wait. */
-bool bf_prepare_schema(bf_worker_t *worker, const sigset_t *signals);
+/** mysql.auto_migrate: waits for the database. `signals` ends the wait.
+ *  @param ret_stopped  true: one of them did; else untouched */
+bool bf_prepare_schema(bf_worker_t *worker, const sigset_t *signals, bool *ret_stopped);
 void bf_prepare_undo(bf_worker_t *worker);
 
 /** SIGHUP: definitions, and the settings that may change. */

@@ -439,3 +439,14 @@ Test(worker_mock, partition_that_fails_with_records_in_hand__stops_and_nothing_e
     cr_assert_eq(next_offset(),
                  test_db_int(&worker.db, "SELECT COUNT(*) FROM bpm_flow_command"));
 }
+
+/* --- asked to stop before it has begun --- */
+
+Test(worker_mock, sigterm_while_the_tables_are_waited_for__ends_in_order)
+{
+    test_worker_set(&worker, "mysql.auto_migrate", "true");
+    test_worker_set(&worker, "mysql.port", "1");
+    test_worker_spawn(&worker);
+    test_worker_wait_log(&worker, "; waiting", 1);
+    cr_assert_eq(test_worker_stop(&worker, SIGTERM), 0);
+}
