@@ -97,7 +97,7 @@ kafka_start_once()
     : >"$dir/log"
     start_process kafka java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=4 \
         -cp "$KAFKA_LIBS/*" kafka.Kafka "$dir/server.properties"
-    wait_ready kafka 60 kafka_ready "$port" || return 1
+    wait_ready kafka 180 kafka_ready "$port" || return 1
     echo "export BF_KAFKA=127.0.0.1:$port" >"$dir/env"
 }
 

@@ -14,7 +14,7 @@ mariadb_start_once()
         --bind-address=127.0.0.1 --pid-file="$dir/server.pid" --skip-name-resolve \
         --innodb-buffer-pool-size=512M --innodb-log-file-size=256M --max-connections=300 \
         --character-set-server=utf8mb4
-    wait_ready mariadb 60 sql_ready mariadb || return 1
+    wait_ready mariadb 120 sql_ready mariadb || return 1
     sql_write_env mariadb MARIADB "$port"
 }
 

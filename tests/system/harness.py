@@ -94,7 +94,7 @@ class Stack:
         run([STACK, what, service])
 
     def up(self, service):
-        run([STACK, "up", service], seconds=120)
+        run([STACK, "up", service], seconds=600)
 
     def down(self, service):
         run([STACK, "down", service], seconds=120)
@@ -349,6 +349,12 @@ class Test:
             raise Failure(f"bpmflow {' '.join(map(str, words))}: exit status "
                           f"{done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
         return done.stdout
+
+    def delete_topics(self):
+        """A broker that has to open hundreds of them starts slowly."""
+        if self.topics:
+            run([TOPICS, "--bootstrap", self.stack.env["BF_KAFKA"], "--delete",
+                 *self.topics.values()], seconds=180, check_status=False)
 
     def close(self):
         for worker in self.workers:
