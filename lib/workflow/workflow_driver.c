@@ -477,16 +477,27 @@ static bool is_probe(bf_intent_t intent)
 void bf_flow_init(bf_flow_t *flow, bf_executor_t *executor, const bf_scope_t *scope,
                   bf_intent_t intent)
 {
-    memset(flow, 0, offsetof(bf_flow_t, few));
+    /* Each member by itself: clearing all at once takes several times as long. */
     flow->driver = (bf_driver_t){&flow_ops, ""};
     flow->executor = executor;
     flow->scope = scope;
     flow->intent = intent;
     flow->is_probe = is_probe(intent);
+    flow->uses_point = false;
+    flow->is_hidden = false;
     flow->is_terminated = scope->inst->status == BF_INSTANCE_TERMINATED;
-    flow->log.arena = scope->arena;
+    flow->has_marked = false;
+    flow->done_calls = 0;
+    flow->held = NULL;
+    flow->delegate = NULL;
+    flow->delegate_graph = NULL;
+    flow->task = (bf_task_t){0};
     flow->found = flow->few;
+    flow->found_count = 0;
     flow->found_room = FOUND_FEW;
+    flow->has_job = false;
+    flow->ended = false;
+    flow->log = (bf_walk_log_t){.arena = scope->arena};
 }
 
 bf_status_t bf_flow_tasks(const bf_flow_t *flow, const bf_task_t **ret, size_t *ret_count,
