@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "bpmflow/num.h"
 
@@ -399,6 +400,22 @@ bf_status_t bf_db_execute(bf_db_t *db, const char *sql, bf_err_t *err)
         mysql_free_result(rows);
     }
     return BF_OK;
+}
+
+void bf_db_cut(bf_db_t *db)
+{
+#ifdef MARIADB_BASE_VERSION
+    (void)shutdown(mysql_get_socket(db->mysql), SHUT_RDWR);
+#else
+    (void)shutdown(db->mysql->net.fd, SHUT_RDWR);
+#endif
+}
+
+void bf_db_roll_back(bf_db_t *db)
+{
+    if (bf_db_execute(db, "ROLLBACK", NULL) != BF_OK) {
+        bf_db_cut(db);
+    }
 }
 
 bf_status_t bf_db_query_ints(bf_db_t *db, const char *sql, int64_t *ret, size_t count,

@@ -29,6 +29,13 @@ struct bf_db {
     bool pipelined;          /* statements may be sent before earlier ones are answered */
 };
 
+/** ROLLBACK.  Where that fails the connection is cut, and the server undoes by itself:
+ *  otherwise the next START TRANSACTION would commit what is left. */
+void bf_db_roll_back(bf_db_t *db);
+
+/** Cut the connection: all that follows on it is BF_E_STORE_LOST. */
+void bf_db_cut(bf_db_t *db);
+
 /** Sets err to "what: text (number); remedy". */
 bf_status_t bf_db_fail_with(const bf_db_t *db, unsigned number, const char *text,
                             const char *what, bf_err_t *err);

@@ -302,15 +302,25 @@ void bf_pipe_begin(bf_pipe_t *pipe, bf_pipe_group_t *group)
     query(pipe, "START TRANSACTION", &wait);
 }
 
-bf_status_t bf_pipe_end(bf_pipe_t *pipe, const char *sql, bf_err_t *err)
+void bf_pipe_roll_back(bf_pipe_t *pipe)
+{
+    bf_pipe_drain(pipe);
+    bf_db_roll_back(pipe->db);
+    /* On a connection that was cut this fails, and nothing is left to be kept by it. */
+    if (pipe->ahead) {
+        (void)!bf_db_execute(pipe->db, GUARD_OFF, NULL);
+    }
+}
+
+bf_status_t bf_pipe_commit(bf_pipe_t *pipe, bf_err_t *err)
 {
     bf_pipe_group_t end = {.status = BF_OK};
     bf_pipe_group_t guard = {.status = BF_OK};
-    const bf_pipe_wait_t end_wait = {.group = &end, .what = sql};
+    const bf_pipe_wait_t end_wait = {.group = &end, .what = "COMMIT"};
     const bf_pipe_wait_t guard_wait = {.group = &guard, .what = GUARD_OFF};
     bf_pipe_drain(pipe);
-    pipe->failed = false; /* the end is sent in any case */
-    query(pipe, sql, &end_wait);
+    pipe->failed = false;
+    query(pipe, "COMMIT", &end_wait);
     if (pipe->ahead) {
         query(pipe, GUARD_OFF, &guard_wait);
     }

@@ -56,9 +56,12 @@ void bf_pipe_fini(bf_pipe_t *pipe);
 /** Begin the transaction. Results of it go to the group. */
 void bf_pipe_begin(bf_pipe_t *pipe, bf_pipe_group_t *group);
 
-/** COMMIT or ROLLBACK, and autocommit on again; reads all answers.  Its status; what is
- *  not an error packet of the server is BF_E_STORE_LOST. */
-bf_status_t bf_pipe_end(bf_pipe_t *pipe, const char *sql, bf_err_t *err) BF_MUST_USE;
+/** COMMIT, and autocommit on again; reads all answers.  Its status; what is not an error
+ *  packet of the server is BF_E_STORE_LOST. */
+bf_status_t bf_pipe_commit(bf_pipe_t *pipe, bf_err_t *err) BF_MUST_USE;
+
+/** ROLLBACK, and then autocommit on again. See bf_db_roll_back(). */
+void bf_pipe_roll_back(bf_pipe_t *pipe);
 
 /** Run a prepared statement with the parameters first, first + 1, ...; the parameters may
  *  be put anew afterwards. wait: group and what, rows with first and count. */

@@ -412,6 +412,6 @@ bf_db_t *bf_store_db(bf_store_t *store)
 void bf_store_rollback(bf_store_t *store)
 {
     if (store->db != NULL) {
-        (void)!bf_db_execute(store->db, "ROLLBACK", NULL);
+        bf_db_roll_back(store->db);
     }
 }

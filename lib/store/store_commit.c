@@ -236,7 +236,7 @@ static bf_status_t write_rows(bf_store_t *store, const bf_commit_work_t *work,
 static bf_status_t end_transaction(bf_store_t *store, bf_commit_report_t *report,
                                    bf_err_t *err)
 {
-    bf_status_t status = bf_pipe_end(&store->pipe, "COMMIT", err);
+    bf_status_t status = bf_pipe_commit(&store->pipe, err);
     if (status == BF_OK) {
         status = BF_FAULT("store.after_commit");
         if (status == BF_OK) {
@@ -262,7 +262,7 @@ static bf_status_t write_batch(bf_store_t *store, const bf_commit_work_t *work,
         status = end_transaction(store, report, err);
     }
     if (status != BF_OK && !report->outcome_unknown) {
-        (void)!bf_pipe_end(&store->pipe, "ROLLBACK", NULL);
+        bf_pipe_roll_back(&store->pipe);
     }
     if (status == BF_E_CONFLICT) {
         bf_err_clear(err);

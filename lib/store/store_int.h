@@ -141,8 +141,7 @@ bf_status_t bf_store_stmt(bf_store_t *store, bf_stmt_id_t id, bf_stmt_t **ret,
 /** BF_OK, or BF_E_STORE_LOST when the last reconnect failed. */
 bf_status_t bf_store_check_connected(const bf_store_t *store, bf_err_t *err) BF_MUST_USE;
 
-/** Undo; what it says does not matter: a connection that cannot undo is gone, and the
- *  server undoes by itself. */
+/** Undo. See bf_db_roll_back(). */
 void bf_store_rollback(bf_store_t *store);
 
 /** As bf_store_read_partition(), waiting for a transaction that holds the row. */

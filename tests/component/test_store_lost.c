@@ -388,6 +388,26 @@ Test(store_lost, commit__cut_between_its_statements_leaves_nothing)
     end_with_proxy(&rows, proxy);
 }
 
+/* What follows must not commit what is left of it: the rows of an owner that is none. */
+Test(store_lost, commit__that_cannot_be_rolled_back_leaves_nothing)
+{
+    rows_t rows;
+    test_proxy_t *proxy = begin_with_proxy(&rows);
+    bf_instance_t *inst = rows_instance("i-1");
+    bf_store_t *other = test_db_open_store(&rows.db);
+    (void)rows_claim(other, 0, "other/0");
+    test_proxy_spoil_request(proxy, "ROLLBACK");
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_FENCED);
+    cr_assert_eq(test_proxy_lost(proxy), 1);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_STORE_LOST);
+    cr_assert_eq(bf_store_reconnect(rows.store, &rows.err), BF_OK, "%s", rows.err.text);
+    cr_assert_eq(rows_commit(&rows, &inst, 1), BF_E_FENCED);
+    cr_assert_eq(test_db_int(&rows.db, "SELECT COUNT(*) FROM bpm_flow_repository"), 0);
+    bf_store_close(other);
+    bf_instance_free(inst);
+    end_with_proxy(&rows, proxy);
+}
+
 typedef void (*lose_fn)(test_proxy_t *proxy, const char *text);
 
 /* A commit that is lost, or whose answer is; then a new connection. */

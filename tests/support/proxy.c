@@ -39,6 +39,7 @@ struct test_proxy {
     bool cut;                /* lock */
     char lose[64];           /* lock; "" = nothing */
     bool lose_request;       /* lock; the request itself, not its answer */
+    bool spoil;              /* lock; it is handed on, and no statement any more */
     int lost;                /* lock */
     pair_t pairs[PAIRS_MAX]; /* proxy's thread */
     size_t count;
@@ -100,16 +101,18 @@ static bool send_all(int fd, const char *data, size_t len)
 }
 
 /* Is this the request that gets lost, or whose answer does? */
-static bool is_marked(test_proxy_t *proxy, const char *data, size_t len,
-                      bool *ret_request)
+static bool is_marked(test_proxy_t *proxy, char *data, size_t len, bool *ret_request)
 {
     bool marked = false;
     pthread_mutex_lock(&proxy->lock);
-    if (proxy->lose[0] && memmem(data, len, proxy->lose, strlen(proxy->lose)) != NULL) {
+    char *found =
+        proxy->lose[0] ? memmem(data, len, proxy->lose, strlen(proxy->lose)) : NULL;
+    if (found != NULL) {
         proxy->lose[0] = '\0';
         *ret_request = proxy->lose_request;
-        proxy->lost += proxy->lose_request ? 1 : 0;
-        marked = true;
+        proxy->lost += proxy->lose_request || proxy->spoil ? 1 : 0;
+        marked = !proxy->spoil;
+        *found = proxy->spoil ? '?' : *found;
     }
     pthread_mutex_unlock(&proxy->lock);
     return marked;
@@ -244,11 +247,12 @@ void test_proxy_mend(test_proxy_t *proxy)
     pthread_mutex_unlock(&proxy->lock);
 }
 
-static void lose(test_proxy_t *proxy, const char *text, bool request)
+static void lose(test_proxy_t *proxy, const char *text, bool request, bool spoil)
 {
     pthread_mutex_lock(&proxy->lock);
     (void)snprintf(proxy->lose, sizeof(proxy->lose), "%s", text);
     proxy->lose_request = request;
+    proxy->spoil = spoil;
     pthread_mutex_unlock(&proxy->lock);
 }
 
@@ -261,12 +265,17 @@ void test_proxy_stall(test_proxy_t *proxy)
 
 void test_proxy_lose_answer(test_proxy_t *proxy, const char *text)
 {
-    lose(proxy, text, false);
+    lose(proxy, text, /* request= */ false, /* spoil= */ false);
 }
 
 void test_proxy_lose_request(test_proxy_t *proxy, const char *text)
 {
-    lose(proxy, text, true);
+    lose(proxy, text, /* request= */ true, /* spoil= */ false);
+}
+
+void test_proxy_spoil_request(test_proxy_t *proxy, const char *text)
+{
+    lose(proxy, text, /* request= */ false, /* spoil= */ true);
 }
 
 int test_proxy_lost(test_proxy_t *proxy)

@@ -31,7 +31,10 @@ void test_proxy_stall(test_proxy_t *proxy);
 void test_proxy_lose_answer(test_proxy_t *proxy, const char *text);
 /** The same before it is handed on: the server never gets it. */
 void test_proxy_lose_request(test_proxy_t *proxy, const char *text);
-/** How many requests or answers were lost. */
+/** Overwrite the first letter of the text in the next request that has it, so that the
+ *  server answers with an error and the connection lives. */
+void test_proxy_spoil_request(test_proxy_t *proxy, const char *text);
+/** How many requests or answers were lost or spoiled. */
 int test_proxy_lost(test_proxy_t *proxy);
 
 #endif /* BF_TEST_PROXY_H */
