@@ -162,6 +162,7 @@ struct bf_stmt {
     column_t *columns;
     MYSQL_BIND *binds; /* one per column */
     bool open;         /* there is a result */
+    bool grown;        /* buffers have moved: bind them before the next row */
 };
 
 static bf_status_t stmt_fail(const bf_stmt_t *stmt, bf_err_t *err)
@@ -334,6 +335,7 @@ bf_status_t bf_stmt_run(bf_stmt_t *stmt, const bf_params_t *params, size_t first
         return BF_OK;
     }
     stmt->open = true;
+    stmt->grown = false;
     if (mysql_stmt_bind_result(stmt->handle, stmt->binds) != 0 ||
         mysql_stmt_store_result(stmt->handle) != 0) {
         bf_status_t status = stmt_fail(stmt, err);
@@ -354,7 +356,6 @@ void bf_stmt_end(bf_stmt_t *stmt)
 /* Fetch again what did not fit. */
 static bf_status_t fetch_long_texts(bf_stmt_t *stmt, bf_err_t *err)
 {
-    bool grown = false;
     for (size_t i = 0; i < stmt->column_count; i++) {
         column_t *column = &stmt->columns[i];
         if (column->kind != COLUMN_TEXT || column->is_null ||
@@ -368,10 +369,7 @@ static bf_status_t fetch_long_texts(bf_stmt_t *stmt, bf_err_t *err)
         if (mysql_stmt_fetch_column(stmt->handle, &stmt->binds[i], (unsigned)i, 0) != 0) {
             return stmt_fail(stmt, err);
         }
-        grown = true;
-    }
-    if (grown && mysql_stmt_bind_result(stmt->handle, stmt->binds) != 0) {
-        return stmt_fail(stmt, err);
+        stmt->grown = true;
     }
     return BF_OK;
 }
@@ -380,6 +378,13 @@ bf_status_t bf_stmt_next(bf_stmt_t *stmt, bool *ret_row, bf_err_t *err)
 {
     bf_status_t status = BF_OK;
     *ret_row = false;
+    /* Not at once: Connector/C 3.3.19 sets the lengths of the row in hand to 0 by it. */
+    if (stmt->grown && mysql_stmt_bind_result(stmt->handle, stmt->binds) != 0) {
+        status = stmt_fail(stmt, err);
+        bf_stmt_end(stmt);
+        return status;
+    }
+    stmt->grown = false;
     int rc = mysql_stmt_fetch(stmt->handle);
     if (rc == MYSQL_NO_DATA) {
         bf_stmt_end(stmt);
