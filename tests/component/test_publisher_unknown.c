@@ -121,6 +121,8 @@ static fixture_t *fixture_new(int64_t transaction_timeout_ms)
     bf_publisher_options_t publisher = {.brokers = f->brokers,
                                         .transactional_id = f->transactional_id,
                                         .group = f->group,
+                                        /* else two wait, and become one transaction */
+                                        .queue_depth = 1,
                                         .transaction_timeout_ms = transaction_timeout_ms,
                                         .on_published = on_published,
                                         .on_error = on_error,
