@@ -99,7 +99,9 @@ static void on_error(void *arg, bf_status_t status, const char *text, bool final
     f->troubles++;
 }
 
-static fixture_t *fixture_new(int64_t transaction_timeout_ms)
+/* With a queue of one, each publication is a transaction of its own: of two that wait,
+ * one is made. */
+static fixture_t *fixture_new(int64_t transaction_timeout_ms, size_t queue_depth)
 {
     fixture_t *f = calloc(1, sizeof(*f));
     cr_assert_not_null(f);
@@ -121,8 +123,7 @@ static fixture_t *fixture_new(int64_t transaction_timeout_ms)
     bf_publisher_options_t publisher = {.brokers = f->brokers,
                                         .transactional_id = f->transactional_id,
                                         .group = f->group,
-                                        /* else two wait, and become one transaction */
-                                        .queue_depth = 1,
+                                        .queue_depth = queue_depth,
                                         .transaction_timeout_ms = transaction_timeout_ms,
                                         .on_published = on_published,
                                         .on_error = on_error,
@@ -169,7 +170,7 @@ static void expect(fixture_t *f, const char *want, int64_t offset)
 
 Test(publisher_unknown, a_commit_that_went_through_is_not_repeated)
 {
-    fixture_t *f = fixture_new(0);
+    fixture_t *f = fixture_new(0, 1);
     submit(f, "a", 1);
     test_drain(f->publisher);
     trick = COMMIT_AND_LOSE_THE_ANSWER;
@@ -185,7 +186,7 @@ Test(publisher_unknown, a_commit_that_went_through_is_not_repeated)
 
 Test(publisher_unknown, a_commit_that_was_lost_is_repeated)
 {
-    fixture_t *f = fixture_new(0);
+    fixture_t *f = fixture_new(0, 1);
     trick = LOSE_THE_COMMIT;
     submit(f, "a", 1);
     submit(f, "b", 2);
@@ -199,7 +200,7 @@ Test(publisher_unknown, a_commit_that_was_lost_is_repeated)
 
 Test(publisher_unknown, a_fence_after_the_time_out_is_no_second_worker)
 {
-    fixture_t *f = fixture_new(1000);
+    fixture_t *f = fixture_new(1000, 1);
     trick = COMMIT_AND_BE_FENCED_LATE;
     submit(f, "a", 1);
     submit(f, "b", 2);
@@ -211,7 +212,7 @@ Test(publisher_unknown, a_fence_after_the_time_out_is_no_second_worker)
 
 Test(publisher_unknown, a_discard_ends_the_open_transaction)
 {
-    fixture_t *f = fixture_new(0);
+    fixture_t *f = fixture_new(0, 0);
     int released = 0;
     char *none = test_name("none"); /* cannot be published: it is tried again and again */
     test_publication_t *own = test_publication(none, "x", 1, &released);
