@@ -118,7 +118,7 @@ check-system: all $(TEST_TOOLS) ## System tests: worker processes on real Kafka,
 	@$(MAKE) --no-print-directory FAULTS=1 all
 	@tests/system/run $(TEST)
 
-check-owners: all $(TEST_TOOLS) ## System tests that wait long for others to take partitions over; not in make test
+check-owners: all $(TEST_TOOLS) ## The system tests that take long; not in make test
 	@$(MAKE) --no-print-directory FAULTS=1 all
 	@tests/system/run long
 

@@ -20,7 +20,7 @@ SESSION_MS = 6000
 
 # Run by make check-owners only: most of their time is waiting for session time-outs.
 LONG = ("assignment_lost", "zombie_in_database_transaction", "zombie_in_kafka_transaction",
-        "broker_killed_in_transaction", "wrong_clocks")
+        "broker_killed_in_transaction", "wrong_clocks", "back_pressure", "purge_mysql")
 
 
 def begin(test, prefix, seconds=180):
