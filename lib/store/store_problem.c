@@ -16,10 +16,7 @@ bf_status_t bf_store_note_problem(bf_store_t *store, const char *topic,
 {
     char problem[BF_PROBLEM_MAX];
     bf_stmt_t *stmt = NULL;
-    bf_status_t status = bf_store_check_connected(store, err);
-    if (status == BF_OK) {
-        status = bf_store_stmt(store, BF_STMT_NOTE_PROBLEM, &stmt, err);
-    }
+    bf_status_t status = bf_store_stmt(store, BF_STMT_NOTE_PROBLEM, &stmt, err);
     if (status != BF_OK) {
         return status;
     }
@@ -44,10 +41,7 @@ bf_status_t bf_store_read_problem(bf_store_t *store, const char *topic,
     bf_stmt_t *stmt = NULL;
     bool row = false;
     memset(ret, 0, sizeof(*ret));
-    bf_status_t status = bf_store_check_connected(store, err);
-    if (status == BF_OK) {
-        status = bf_store_stmt(store, BF_STMT_READ_PROBLEM, &stmt, err);
-    }
+    bf_status_t status = bf_store_stmt(store, BF_STMT_READ_PROBLEM, &stmt, err);
     if (status != BF_OK) {
         return status;
     }

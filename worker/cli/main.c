@@ -5,7 +5,6 @@
  */
 #include <jansson.h>
 #include <librdkafka/rdkafka.h>
-#include <locale.h>
 #include <mysql.h>
 #include <signal.h>
 #include <stdlib.h>
