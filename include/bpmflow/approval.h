@@ -287,7 +287,8 @@ bf_status_t bf_approval_transfer(bf_approval_t *approval,
                                  const bf_approval_actors_t *actors,
                                  bf_err_t *err) BF_MUST_USE;
 
-/** These people may not do it any longer. BF_E_REJECTED when nobody would be left. */
+/** These people may not do it any longer; those who may not anyway are left out. When
+ *  nobody is left, flow.auto and flow.admin still may, and others can be added. */
 bf_status_t bf_approval_remove_actors(bf_approval_t *approval,
                                       const bf_approval_actors_t *actors,
                                       bf_err_t *err) BF_MUST_USE;

@@ -100,10 +100,13 @@ bf_status_t bf_flow_load(bf_arena_t *arena, const char *text, size_t len,
 /** The node with that ID; NULL = there is none. */
 const bf_flow_node_t *bf_flow_find(const bf_flow_t *flow, const char *id);
 
-/** Does a way along the edges, of one step or more, lead from `from` to `to`?
- *  @param seen  room for node_count marks; contents do not matter */
-bool bf_flow_reaches(const bf_flow_t *flow, const bf_flow_node_t *from,
-                     const bf_flow_node_t *to, bool *seen);
+/**
+ * Where ways of one edge or more lead from a node.
+ * @param ret  node_count marks by index, in the arena
+ * @return BF_OK, BF_E_NOMEM
+ */
+bf_status_t bf_flow_reach(const bf_flow_t *flow, const bf_flow_node_t *from,
+                          bf_arena_t *arena, const bool **ret, bf_err_t *err) BF_MUST_USE;
 
 /** Text of a type, "task"; static. */
 const char *bf_flow_type_name(bf_flow_type_t type);
