@@ -168,29 +168,29 @@ bf_status_t bf_stage_call(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t 
 /** An own handler of the host; NULL = there is none of that name. */
 const bf_approval_handler_t *bf_stage_handler(const bf_stage_t *stage, const char *name);
 
-/* --- walk.c --- */
+/* --- route.c --- */
 
 /** Put somebody on the way to a node. */
-bf_status_t bf_walk_push(bf_stage_t *stage, const bf_token_t *token) BF_MUST_USE;
+bf_status_t bf_route_push(bf_stage_t *stage, const bf_token_t *token) BF_MUST_USE;
 
 /** Follow the edges out of a node. */
-bf_status_t bf_walk_leave(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
-                          int64_t from) BF_MUST_USE;
+bf_status_t bf_route_leave(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
+                           int64_t from) BF_MUST_USE;
 
 /** Walk until nobody is on the way. */
-bf_status_t bf_walk_run(bf_stage_t *stage) BF_MUST_USE;
+bf_status_t bf_route_run(bf_stage_t *stage) BF_MUST_USE;
 
 /** The end of an instance, as the submit type says; its parent goes on. */
-bf_status_t bf_walk_finish(bf_stage_t *stage, bf_case_t *c) BF_MUST_USE;
+bf_status_t bf_route_finish(bf_stage_t *stage, bf_case_t *c) BF_MUST_USE;
 
 /** Open rows become 99: all but `keep`; where `below` is given, only those that come
  *  from it. Joins forget who came. */
-bf_status_t bf_walk_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t *keep,
-                         const bf_staged_task_t *below) BF_MUST_USE;
+bf_status_t bf_route_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t *keep,
+                          const bf_staged_task_t *below) BF_MUST_USE;
 
 /** Evaluate an expression with the variables of the instance. */
-bf_status_t bf_walk_eval(bf_stage_t *stage, const bf_case_t *c, const bf_expr_t *expr,
-                         const char *of, bf_value_t *ret) BF_MUST_USE;
+bf_status_t bf_route_eval(bf_stage_t *stage, const bf_case_t *c, const bf_expr_t *expr,
+                          const char *of, bf_value_t *ret) BF_MUST_USE;
 
 /* --- countersign.c --- */
 

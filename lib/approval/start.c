@@ -128,8 +128,8 @@ static bf_status_t begin(bf_stage_t *stage, const bf_define_row_t *define,
         return rc;
     }
     bf_token_t token = {.of = *ret, .node = (*ret)->flow->start};
-    rc = bf_walk_push(stage, &token);
-    return rc == BF_OK ? bf_walk_run(stage) : rc;
+    rc = bf_route_push(stage, &token);
+    return rc == BF_OK ? bf_route_run(stage) : rc;
 }
 
 static bf_status_t run(bf_approval_t *approval, const bf_approval_start_t *start,

@@ -80,7 +80,7 @@ static bf_status_t push_to(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t
                            const bf_approval_names_t *actors)
 {
     bf_token_t token = {.of = c, .node = node, .from = from->row.id, .actors = actors};
-    return bf_walk_push(stage, &token);
+    return bf_route_push(stage, &token);
 }
 
 static bf_status_t push_to_initiator(bf_stage_t *stage, bf_case_t *c,
@@ -106,7 +106,7 @@ static bf_status_t jump(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t 
             "give the ID of a node as taskName",
             task_name, c->flow->name);
     }
-    bf_status_t rc = bf_walk_void(stage, c, NULL, NULL);
+    bf_status_t rc = bf_route_void(stage, c, NULL, NULL);
     if (rc != BF_OK) {
         return rc;
     }
@@ -122,7 +122,7 @@ static bf_status_t to_initiator(bf_stage_t *stage, bf_case_t *c,
                           "definition %s: there is no first task to go back to",
                           c->flow->name);
     }
-    bf_status_t rc = bf_walk_void(stage, c, NULL, NULL);
+    bf_status_t rc = bf_route_void(stage, c, NULL, NULL);
     return rc == BF_OK ? push_to_initiator(stage, c, c->flow->first_task, task) : rc;
 }
 
@@ -189,7 +189,7 @@ static bf_status_t roll_back(bf_stage_t *stage, bf_case_t *c,
             "or jump",
             task->row.task_name);
     }
-    bf_status_t rc = bf_walk_void(stage, c, NULL, before);
+    bf_status_t rc = bf_route_void(stage, c, NULL, before);
     if (rc == BF_OK) {
         rc = add_doer(stage, before, &names);
     }
@@ -225,7 +225,7 @@ static bf_status_t agree(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *
     if (rc == BF_OK) {
         rc = bf_countersign_vote(stage, c, node, task, &left);
     }
-    return rc == BF_OK && left ? bf_walk_leave(stage, c, node, task->row.id) : rc;
+    return rc == BF_OK && left ? bf_route_leave(stage, c, node, task->row.id) : rc;
 }
 
 static bf_status_t go_on(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
@@ -233,7 +233,7 @@ static bf_status_t go_on(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *
 {
     switch (stage->submit_type) {
     case BF_SUBMIT_REJECT:
-        return bf_walk_finish(stage, c);
+        return bf_route_finish(stage, c);
     case BF_SUBMIT_ROLLBACK:
         return roll_back(stage, c, task);
     case BF_SUBMIT_JUMP:
@@ -316,7 +316,7 @@ bf_status_t bf_submit_task(bf_stage_t *stage, bf_case_t *c, bf_staged_task_t *ta
         bf_stage_set_task_state(stage, task, BF_APPROVAL_FINISHED);
         rc = go_on(stage, c, node, task, task_name);
     }
-    return rc == BF_OK ? bf_walk_run(stage) : rc;
+    return rc == BF_OK ? bf_route_run(stage) : rc;
 }
 
 bf_status_t bf_approval_execute(bf_approval_t *approval,

@@ -131,9 +131,9 @@ static int64_t task_of(const jee_t *jee, const bf_value_t *step)
         row = find_row(jee, name, bf_value_get_cstr(step, "task_actor"), 0);
         size_t cursor = 0;
         const bf_task_row_t *other;
-        while (!row && (other = bf_ledger_next_by_id(jee->ledger,
-                                                     BF_LEDGER_BY_TASK_PROCESS,
-                                                     jee_instance(jee), &cursor))) {
+        while (!row &&
+               (other = bf_ledger_next_by_id(jee->ledger, BF_LEDGER_BY_TASK_PROCESS,
+                                             jee_instance(jee), &cursor))) {
             row = strcmp(other->task_name, name) != 0 ? NULL : other;
         }
     }
@@ -177,14 +177,14 @@ static bf_status_t op_start_and_execute(jee_t *jee, const bf_value_t *step, bf_e
 static bf_status_t op_execute(jee_t *jee, const bf_value_t *step, bf_err_t *err)
 {
     const bf_value_t *type = bf_value_get_str(step, "submitType");
-    bf_approval_execute_t execute = {
-        .task_id = task_of(jee, step),
-        .operator_id = bf_value_get_cstr(step, "operator"),
-        .submit_type = type && type->type == BF_VALUE_INT
-                           ? (bf_submit_type_t)type->as.integer
-                           : BF_SUBMIT_AGREE,
-        .task_name = bf_value_get_cstr(step, "taskName"),
-        .args = bf_value_get_str(step, "args")};
+    bf_approval_execute_t execute = {.task_id = task_of(jee, step),
+                                     .operator_id = bf_value_get_cstr(step, "operator"),
+                                     .submit_type =
+                                         type && type->type == BF_VALUE_INT
+                                             ? (bf_submit_type_t)type->as.integer
+                                             : BF_SUBMIT_AGREE,
+                                     .task_name = bf_value_get_cstr(step, "taskName"),
+                                     .args = bf_value_get_str(step, "args")};
     return bf_approval_execute(jee->approval, &execute, err);
 }
 
@@ -243,18 +243,12 @@ static const struct {
     const char *name;
     op_fn run;
 } ops[] = {
-    {"start", op_start},
-    {"start_and_execute", op_start_and_execute},
-    {"execute", op_execute},
-    {"withdraw", op_withdraw},
-    {"interrupt", op_interrupt},
-    {"resume", op_resume},
-    {"pending", op_pending},
-    {"activate", op_activate},
-    {"abandon", op_abandon},
-    {"add_actor", op_add_actor},
-    {"transfer", op_transfer},
-    {"remove_actor", op_remove_actor},
+    {"start", op_start},         {"start_and_execute", op_start_and_execute},
+    {"execute", op_execute},     {"withdraw", op_withdraw},
+    {"interrupt", op_interrupt}, {"resume", op_resume},
+    {"pending", op_pending},     {"activate", op_activate},
+    {"abandon", op_abandon},     {"add_actor", op_add_actor},
+    {"transfer", op_transfer},   {"remove_actor", op_remove_actor},
 };
 
 /* false: there is no such operation */
@@ -279,15 +273,38 @@ static bool run_op(jee_t *jee, const char *op, const bf_value_t *step, uint32_t 
 
 /* --- scenarios --- */
 
-static const char *const step_members[] = {
-    "op",     "flow",     "instance",   "operator", "args",  "task",
-    "task_actor", "task_seq", "submitType", "taskName", "actors", "action",
-    "expect", "basis",    "java",       "go",       "asserted_by_source", "note",
-    NULL};
+static const char *const step_members[] = {"op",
+                                           "flow",
+                                           "instance",
+                                           "operator",
+                                           "args",
+                                           "task",
+                                           "task_actor",
+                                           "task_seq",
+                                           "submitType",
+                                           "taskName",
+                                           "actors",
+                                           "action",
+                                           "expect",
+                                           "basis",
+                                           "java",
+                                           "go",
+                                           "asserted_by_source",
+                                           "note",
+                                           NULL};
 
-static const char *const scenario_members[] = {
-    "name",  "kind",  "source",      "desc", "seed", "surprising", "user_probably_wants",
-    "flows", "steps", "surrogate_enabled", "rules", NULL};
+static const char *const scenario_members[] = {"name",
+                                               "kind",
+                                               "source",
+                                               "desc",
+                                               "seed",
+                                               "surprising",
+                                               "user_probably_wants",
+                                               "flows",
+                                               "steps",
+                                               "surrogate_enabled",
+                                               "rules",
+                                               NULL};
 
 static void run_step(jee_t *jee, uint32_t index)
 {

@@ -70,9 +70,9 @@ static bf_value_t place_of(const jee_t *jee, int64_t task_id)
 {
     size_t cursor = 0;
     const bf_task_row_t *row;
-    for (int64_t at = 1; (row = bf_ledger_next_by_id(jee->ledger,
-                                                     BF_LEDGER_BY_TASK_PROCESS,
-                                                     jee_instance(jee), &cursor));
+    for (int64_t at = 1;
+         (row = bf_ledger_next_by_id(jee->ledger, BF_LEDGER_BY_TASK_PROCESS,
+                                     jee_instance(jee), &cursor));
          at++) {
         if (row->id == task_id) {
             return bf_value_int(at);
@@ -139,9 +139,9 @@ static const char *all_rows(const jee_t *jee)
     while ((row = bf_ledger_next_by_id(jee->ledger, BF_LEDGER_BY_TASK_PROCESS,
                                        jee_instance(jee), &cursor))) {
         bf_value_t actors = actors_of(jee, row->id);
-        conf_list_add_text(&list, conf_text(jee->conf, "%s:%d%s", row->task_name,
-                                            row->task_state,
-                                            conf_json(jee->conf, &actors)));
+        conf_list_add_text(&list,
+                           conf_text(jee->conf, "%s:%d%s", row->task_name,
+                                     row->task_state, conf_json(jee->conf, &actors)));
     }
     bf_value_t value = conf_list_value(&list);
     return conf_json(jee->conf, &value);

@@ -1,5 +1,5 @@
 /*
- * walk.c - from node to node: decisions, forks, joins, ends, sub-processes
+ * route.c - from node to node: decisions, forks, joins, ends, sub-processes
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +28,7 @@ static bf_status_t put(bf_stage_t *stage, bf_token_t **list, size_t *count, size
     return BF_OK;
 }
 
-bf_status_t bf_walk_push(bf_stage_t *stage, const bf_token_t *token)
+bf_status_t bf_route_push(bf_stage_t *stage, const bf_token_t *token)
 {
     return put(stage, &stage->tokens, &stage->token_count, &stage->token_room, token);
 }
@@ -41,8 +41,8 @@ static const bf_value_t *look_up(void *arg, const char *name, size_t len, uint64
     return bf_vars_get_hashed(c->vars, name, len, hash);
 }
 
-bf_status_t bf_walk_eval(bf_stage_t *stage, const bf_case_t *c, const bf_expr_t *expr,
-                         const char *of, bf_value_t *ret)
+bf_status_t bf_route_eval(bf_stage_t *stage, const bf_case_t *c, const bf_expr_t *expr,
+                          const char *of, bf_value_t *ret)
 {
     bf_expr_env_t env = {.lookup = look_up,
                          .arg = (void *)(uintptr_t)c,
@@ -64,7 +64,7 @@ static bf_status_t is_open(bf_stage_t *stage, const bf_case_t *c,
     if (!edge->expr) {
         return BF_OK;
     }
-    bf_status_t rc = bf_walk_eval(stage, c, edge->expr, edge->source->id, &value);
+    bf_status_t rc = bf_route_eval(stage, c, edge->expr, edge->source->id, &value);
     *ret = rc == BF_OK && value.type == BF_VALUE_BOOL && value.as.boolean;
     return rc;
 }
@@ -89,13 +89,13 @@ static bf_status_t follow_all(bf_stage_t *stage, bf_case_t *c, const bf_flow_nod
     bf_status_t rc = BF_OK;
     for (uint32_t i = node->out_count; rc == BF_OK && i; i--) {
         bf_token_t token = {.of = c, .node = node->out[i - 1]->target, .from = from};
-        rc = bf_walk_push(stage, &token);
+        rc = bf_route_push(stage, &token);
     }
     return rc;
 }
 
-bf_status_t bf_walk_leave(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
-                          int64_t from)
+bf_status_t bf_route_leave(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
+                           int64_t from)
 {
     bool taken = false;
     if (!node->out_count) {
@@ -111,7 +111,7 @@ bf_status_t bf_walk_leave(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t 
         bf_status_t rc = is_open(stage, c, node->out[i - 1], &open);
         if (rc == BF_OK && open) {
             bf_token_t token = {.of = c, .node = node->out[i - 1]->target, .from = from};
-            rc = bf_walk_push(stage, &token);
+            rc = bf_route_push(stage, &token);
             taken = true;
         }
         if (rc != BF_OK) {
@@ -142,7 +142,7 @@ static bf_status_t named_target(bf_stage_t *stage, bf_case_t *c,
                           c->flow->name, node->id, node->handler);
     }
     if (node->expr) {
-        rc = bf_walk_eval(stage, c, node->expr, node->id, &value);
+        rc = bf_route_eval(stage, c, node->expr, node->id, &value);
         *ret = rc == BF_OK && value.type == BF_VALUE_STRING ? value.as.string : NULL;
     }
     return rc;
@@ -177,7 +177,7 @@ static bf_status_t decide(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t 
         return no_way(stage, c, node);
     }
     bf_token_t token = {.of = c, .node = way->target, .from = from};
-    return bf_walk_push(stage, &token);
+    return bf_route_push(stage, &token);
 }
 
 /* --- tasks --- */
@@ -271,7 +271,7 @@ static bf_status_t enter_custom(bf_stage_t *stage, const bf_token_t *token)
     if (rc == BF_OK) {
         bf_stage_set_task_state(stage, record, BF_APPROVAL_FINISHED);
         record->row.operator_id = who;
-        rc = bf_walk_leave(stage, token->of, node, record->row.id);
+        rc = bf_route_leave(stage, token->of, node, record->row.id);
     }
     return rc;
 }
@@ -361,7 +361,7 @@ static bf_status_t enter_sub_process(bf_stage_t *stage, const bf_token_t *token)
         rc = bf_start_variables(stage, child);
     }
     bf_token_t start = {.of = child, .node = child->flow->start};
-    return rc == BF_OK ? bf_walk_push(stage, &start) : rc;
+    return rc == BF_OK ? bf_route_push(stage, &start) : rc;
 }
 
 static bf_staged_task_t *open_record(const bf_case_t *c, const char *node_id)
@@ -393,8 +393,8 @@ static bf_status_t go_on_in_parent(bf_stage_t *stage, const bf_case_t *child)
     }
     bf_stage_set_task_state(stage, record, BF_APPROVAL_FINISHED);
     return child->row.state == BF_APPROVAL_REJECTED
-               ? bf_walk_finish(stage, parent)
-               : bf_walk_leave(stage, parent, node, record->row.id);
+               ? bf_route_finish(stage, parent)
+               : bf_route_leave(stage, parent, node, record->row.id);
 }
 
 /* --- the end --- */
@@ -410,7 +410,7 @@ static void drop_tokens(bf_token_t *list, size_t *count, const bf_case_t *c)
     *count = kept;
 }
 
-bf_status_t bf_walk_finish(bf_stage_t *stage, bf_case_t *c)
+bf_status_t bf_route_finish(bf_stage_t *stage, bf_case_t *c)
 {
     bf_stage_set_case_state(stage, c,
                             stage->submit_type == BF_SUBMIT_REJECT
@@ -418,7 +418,7 @@ bf_status_t bf_walk_finish(bf_stage_t *stage, bf_case_t *c)
                                 : BF_APPROVAL_FINISHED);
     drop_tokens(stage->tokens, &stage->token_count, c);
     drop_tokens(stage->joins, &stage->join_count, c);
-    bf_status_t rc = bf_walk_void(stage, c, NULL, NULL);
+    bf_status_t rc = bf_route_void(stage, c, NULL, NULL);
     return rc == BF_OK && c->row.parent_id ? go_on_in_parent(stage, c) : rc;
 }
 
@@ -460,8 +460,8 @@ static bf_status_t forget_arrivals(bf_stage_t *stage, bf_case_t *c,
     return bf_case_set(stage, c, VAR_JOINS, &left);
 }
 
-bf_status_t bf_walk_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t *keep,
-                         const bf_staged_task_t *below)
+bf_status_t bf_route_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t *keep,
+                          const bf_staged_task_t *below)
 {
     for (size_t i = 0; i < c->task_count; i++) {
         bf_staged_task_t *task = c->tasks[i];
@@ -580,7 +580,7 @@ static bf_status_t pass_join(bf_stage_t *stage, bool *ret_passed)
             memmove(&stage->joins[i], &stage->joins[i + 1],
                     (stage->join_count - i) * sizeof(join));
             *ret_passed = true;
-            return bf_walk_leave(stage, join.of, join.node, join.from);
+            return bf_route_leave(stage, join.of, join.node, join.from);
         }
     }
     return rc;
@@ -609,13 +609,13 @@ static bf_status_t enter(bf_stage_t *stage, const bf_token_t *token)
     case BF_FLOW_WF_SUB_PROCESS:
         return enter_sub_process(stage, token);
     case BF_FLOW_END:
-        return bf_walk_finish(stage, token->of);
+        return bf_route_finish(stage, token->of);
     case BF_FLOW_START:
     case BF_FLOW_FORK:
     case BF_FLOW_TYPE_COUNT:
         break;
     }
-    return bf_walk_leave(stage, token->of, token->node, token->from);
+    return bf_route_leave(stage, token->of, token->node, token->from);
 }
 
 static bf_status_t walk_tokens(bf_stage_t *stage)
@@ -628,7 +628,7 @@ static bf_status_t walk_tokens(bf_stage_t *stage)
     return rc;
 }
 
-bf_status_t bf_walk_run(bf_stage_t *stage)
+bf_status_t bf_route_run(bf_stage_t *stage)
 {
     bf_status_t rc = walk_tokens(stage);
     for (bf_case_t *c = stage->cases; rc == BF_OK && c; c = c->next) {
