@@ -204,7 +204,7 @@ bf_status_t bf_countersign_vote(bf_stage_t *stage, bf_case_t *c,
                                 const bf_flow_node_t *node, bf_staged_task_t *task,
                                 bool *ret_left) BF_MUST_USE;
 
-/* --- submit.c --- */
+/* --- submission.c --- */
 
 /** Finish a row and go on as the submit type of the stage says.
  *  @param args  map or NULL */

@@ -12,6 +12,9 @@
 #include "bpmflow/map.h"
 #include "bpmflow/num.h"
 
+/* 64 characters of UTF-8. */
+#define NAME_MAX_BYTES 256U
+
 static const char *const type_names[BF_FLOW_TYPE_COUNT] = {
 #define X(name, text) [BF_FLOW_##name] = (text),
     BF_FLOW_TYPES(X)
@@ -364,7 +367,7 @@ bf_status_t bf_flow_load(bf_arena_t *arena, const char *text, size_t len,
         return rc;
     }
     flow->name = word_in(&r, &flow->json, "name");
-    if (!flow->name || strlen(flow->name) > 64 * 4) {
+    if (!flow->name || strlen(flow->name) > NAME_MAX_BYTES) {
         return bf_err_set(
             err, BF_E_INVALID,
             "approval definition: it has no name of 1 to 64 characters; add "

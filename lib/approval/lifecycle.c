@@ -45,29 +45,37 @@ static void change_case(bf_stage_t *stage, bf_case_t *c, const change_t *change)
     }
 }
 
-/* Its sub-processes, which have the same initiator. */
+/* The sub-processes of one instance, which have the same initiator. */
+static bf_status_t change_below(bf_stage_t *stage, const bf_case_t *c,
+                                const change_t *change)
+{
+    bf_status_t rc = BF_OK;
+    size_t cursor = 0;
+    const bf_process_row_t *row;
+    while (rc == BF_OK && c->row.operator_id &&
+           (row = bf_ledger_next_by_text(stage->ledger, BF_LEDGER_BY_PROCESS_OPERATOR,
+                                         c->row.operator_id, &cursor))) {
+        bf_case_t *child;
+        if (row->parent_id == c->row.id && takes(change, row->state)) {
+            rc = bf_stage_case(stage, row->id, &child);
+            if (rc == BF_OK) {
+                change_case(stage, child, change);
+            }
+        }
+    }
+    return rc;
+}
+
+/* All sub-processes.  New cases come first in the list: go on until a round finds none.
+ */
 static bf_status_t change_children(bf_stage_t *stage, const change_t *change)
 {
     bf_status_t rc = BF_OK;
-    /* New cases come first: go on until a round finds no more. */
-    for (bf_case_t *seen = NULL; rc == BF_OK && stage->cases != seen;) {
-        bf_case_t *newest = stage->cases;
-        for (bf_case_t *c = newest; rc == BF_OK && c != seen; c = c->next) {
-            size_t cursor = 0;
-            const bf_process_row_t *row;
-            while (rc == BF_OK && c->row.operator_id &&
-                   (row = bf_ledger_next_by_text(stage->ledger,
-                                                 BF_LEDGER_BY_PROCESS_OPERATOR,
-                                                 c->row.operator_id, &cursor))) {
-                bf_case_t *child;
-                if (row->parent_id != c->row.id || !takes(change, row->state)) {
-                    continue;
-                }
-                rc = bf_stage_case(stage, row->id, &child);
-                if (rc == BF_OK) {
-                    change_case(stage, child, change);
-                }
-            }
+    const bf_case_t *seen = NULL;
+    while (rc == BF_OK && stage->cases != seen) {
+        const bf_case_t *newest = stage->cases;
+        for (const bf_case_t *c = newest; rc == BF_OK && c != seen; c = c->next) {
+            rc = change_below(stage, c, change);
         }
         seen = newest;
     }

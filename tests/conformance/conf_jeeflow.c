@@ -126,7 +126,7 @@ static int64_t task_of(const jee_t *jee, const bf_value_t *step)
     const bf_value_t *seq = bf_value_get_str(step, "task_seq");
     const bf_task_row_t *row = NULL;
     if (seq) {
-        row = find_row(jee, NULL, NULL, seq->type == BF_VALUE_INT ? seq->as.integer : -1);
+        row = find_row(jee, "", NULL, seq->type == BF_VALUE_INT ? seq->as.integer : -1);
     } else if (name) {
         row = find_row(jee, name, bf_value_get_cstr(step, "task_actor"), 0);
         size_t cursor = 0;

@@ -1,5 +1,5 @@
 /*
- * submit.c - somebody does a task: agree, reject, roll back, jump, vote
+ * submission.c - somebody does a task: agree, reject, roll back, jump, vote
  *
  * SPDX-License-Identifier: MIT
  */
