@@ -8,11 +8,6 @@
 
 #include "lib/approval/approval_int.h"
 
-static bf_status_t no_memory(const bf_stage_t *stage)
-{
-    return bf_err_nomem(stage->err, "actors");
-}
-
 const bf_approval_handler_t *bf_stage_handler(const bf_stage_t *stage, const char *name)
 {
     for (size_t i = 0; name && i < stage->host->handler_count; i++) {
@@ -28,7 +23,7 @@ bf_status_t bf_stage_call(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t 
 {
     bf_value_t *map = bf_arena_calloc(&stage->arena, 1, sizeof(*map));
     if (!map || bf_vars_as_map(c->vars, &stage->arena, map) != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     *ret = (bf_approval_call_t){.flow = c->flow,
                                 .node = node,
@@ -201,7 +196,7 @@ static bf_status_t ask_handler(bf_stage_t *stage, bf_case_t *c,
         rc = assign(&call, ret, &err);
     }
     if (rc == BF_E_NOMEM) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     if (rc != BF_OK) {
         ret->count = 0;
@@ -236,7 +231,7 @@ static bf_status_t ask_assignee(bf_stage_t *stage, const bf_case_t *c,
     for (size_t i = 0; rc == BF_OK && i < tokens.count; i++) {
         rc = add_token(stage, c, tokens.items[i], ret);
     }
-    return rc == BF_OK ? BF_OK : no_memory(stage);
+    return rc == BF_OK ? BF_OK : bf_stage_nomem(stage);
 }
 
 bf_status_t bf_stage_resolve(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
@@ -245,7 +240,7 @@ bf_status_t bf_stage_resolve(bf_stage_t *stage, bf_case_t *c, const bf_flow_node
     bf_status_t rc = bf_approval_names_add_value(
         &stage->arena, ret, bf_vars_get_str(c->vars, VAR_NEXT_OPERATOR));
     if (rc != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     if (!ret->count && node->assignee) {
         rc = ask_assignee(stage, c, node->assignee, ret);
@@ -295,7 +290,7 @@ bf_status_t bf_stage_surrogates(bf_stage_t *stage, const bf_case_t *c,
         const char *agent = surrogate_of(stage, c, names->items[i]);
         if (agent &&
             bf_approval_names_add(&stage->arena, names, agent, strlen(agent)) != BF_OK) {
-            return no_memory(stage);
+            return bf_stage_nomem(stage);
         }
     }
     return BF_OK;

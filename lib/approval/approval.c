@@ -101,9 +101,9 @@ bf_status_t bf_approval_names_add_value(bf_arena_t *arena, bf_approval_names_t *
         return add_text(arena, names, value->as.string);
     }
     if (value->type == BF_VALUE_INT) {
-        char text[BF_NUM_TEXT_MAX];
-        return bf_approval_names_add(arena, names, text,
-                                     bf_num_format_i64(value->as.integer, text));
+        char text[BF_NUM_TEXT_MAX] = "";
+        size_t len = bf_num_format_i64(value->as.integer, text);
+        return bf_approval_names_add(arena, names, text, len);
     }
     bf_status_t rc = BF_OK;
     for (uint32_t i = 0; rc == BF_OK && value->type == BF_VALUE_LIST && i < value->len;

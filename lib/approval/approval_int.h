@@ -92,6 +92,9 @@ bf_status_t bf_stage_end(bf_stage_t *stage, bf_status_t rc) BF_MUST_USE;
 
 /* --- stage.c --- */
 
+/** No memory, or over what an operation may take: says which, returns the status. */
+bf_status_t bf_stage_nomem(const bf_stage_t *stage);
+
 /** The instance, loaded once in an operation; BF_E_NOT_FOUND. */
 bf_status_t bf_stage_case(bf_stage_t *stage, int64_t instance_id,
                           bf_case_t **ret) BF_MUST_USE;
@@ -183,9 +186,9 @@ bf_status_t bf_route_run(bf_stage_t *stage) BF_MUST_USE;
 /** The end of an instance, as the submit type says; its parent goes on. */
 bf_status_t bf_route_finish(bf_stage_t *stage, bf_case_t *c) BF_MUST_USE;
 
-/** Open rows become 99: all but `keep`; where `below` is given, only those that come
- *  from it. Joins forget who came. */
-bf_status_t bf_route_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t *keep,
+/** Open rows become 99; where `below` is given, only those that come from it. Joins
+ *  forget who came. */
+bf_status_t bf_route_void(bf_stage_t *stage, bf_case_t *c,
                           const bf_staged_task_t *below) BF_MUST_USE;
 
 /** Evaluate an expression with the variables of the instance. */
@@ -204,7 +207,18 @@ bf_status_t bf_countersign_vote(bf_stage_t *stage, bf_case_t *c,
                                 const bf_flow_node_t *node, bf_staged_task_t *task,
                                 bool *ret_left) BF_MUST_USE;
 
+/* --- lifecycle.c --- */
+
+/** The running sub-processes of a node are abandoned. */
+bf_status_t bf_abandon_children(bf_stage_t *stage, const bf_case_t *c,
+                                const char *node_id) BF_MUST_USE;
+
 /* --- submission.c --- */
+
+/** The arguments that count at a node: a map, without the fields that it locks (rule 32)
+ *  and the engine's own names. @param node NULL = no locks; @param args NULL = none */
+bf_status_t bf_submit_filter(bf_stage_t *stage, const bf_flow_node_t *node,
+                             const bf_value_t *args, bf_value_t *ret) BF_MUST_USE;
 
 /** Finish a row and go on as the submit type of the stage says.
  *  @param args  map or NULL */
@@ -216,6 +230,10 @@ bf_status_t bf_submit_form(bf_stage_t *stage, bf_case_t *c,
                            const bf_value_t *args) BF_MUST_USE;
 
 /* --- start.c --- */
+
+/** BUSINESS_NO of the arguments is a column (rule 35). */
+bf_status_t bf_start_business_no(bf_stage_t *stage, bf_case_t *c,
+                                 const bf_value_t *args) BF_MUST_USE;
 
 /** Variables of the initiator and the title, at start (rule 34). */
 bf_status_t bf_start_variables(bf_stage_t *stage, bf_case_t *c) BF_MUST_USE;

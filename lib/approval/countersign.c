@@ -17,11 +17,6 @@ typedef struct counts {
     int64_t active;
 } counts_t;
 
-static bf_status_t no_memory(const bf_stage_t *stage)
-{
-    return bf_err_nomem(stage->err, "a countersign");
-}
-
 /* csv_<node>_nrOfInstances and the like are variables of the instance. */
 static bf_status_t tell(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
                         const counts_t *counts)
@@ -37,7 +32,7 @@ static bf_status_t tell(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *n
         const char *name =
             bf_arena_printf(&stage->arena, "csv_%s_%s", node->id, told[i].name);
         bf_value_t value = bf_value_int(told[i].value);
-        rc = name ? bf_case_set(stage, c, name, &value) : no_memory(stage);
+        rc = name ? bf_case_set(stage, c, name, &value) : bf_stage_nomem(stage);
     }
     return rc;
 }
@@ -53,7 +48,7 @@ static bf_status_t set_order(bf_stage_t *stage, bf_staged_task_t *task,
     bf_member_t *vars = bf_arena_calloc(arena, 3, sizeof(*vars));
     static const char *const names[] = {"operatorList", "loopCounter", "nrOfInstances"};
     if (!items || !vars) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     for (size_t i = 0; i < members->count; i++) {
         items[i] = bf_value_cstr(members->items[i]);
@@ -61,7 +56,7 @@ static bf_status_t set_order(bf_stage_t *stage, bf_staged_task_t *task,
     for (unsigned i = 0; i < 3; i++) {
         vars[i].name = bf_arena_printf(arena, "%s_%s", names[i], node->id);
         if (!vars[i].name) {
-            return no_memory(stage);
+            return bf_stage_nomem(stage);
         }
         vars[i].name_len = (uint32_t)strlen(vars[i].name);
     }
@@ -78,7 +73,7 @@ static bf_status_t add_member(bf_stage_t *stage, bf_case_t *c, const bf_flow_nod
 {
     bf_approval_names_t actors = {0};
     if (bf_approval_names_add(&stage->arena, &actors, member, strlen(member)) != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     bf_status_t rc = bf_stage_surrogates(stage, c, &actors);
     if (rc == BF_OK) {
@@ -206,7 +201,7 @@ static bf_status_t read_order(bf_stage_t *stage, bf_staged_task_t *task,
     const char *list = bf_arena_printf(&stage->arena, "operatorList_%s", node->id);
     const char *place = bf_arena_printf(&stage->arena, "loopCounter_%s", node->id);
     if (rc != BF_OK || !list || !place) {
-        return rc == BF_OK ? no_memory(stage) : rc;
+        return rc == BF_OK ? bf_stage_nomem(stage) : rc;
     }
     const bf_value_t *at = bf_value_get_str(&task->variables, place);
     *ret_at = at && at->type == BF_VALUE_INT && at->as.integer >= 0
@@ -215,7 +210,7 @@ static bf_status_t read_order(bf_stage_t *stage, bf_staged_task_t *task,
     return bf_approval_names_add_value(&stage->arena, members,
                                        bf_value_get_str(&task->variables, list)) == BF_OK
                ? BF_OK
-               : no_memory(stage);
+               : bf_stage_nomem(stage);
 }
 
 static bf_status_t vote_sequential(bf_stage_t *stage, bf_case_t *c,

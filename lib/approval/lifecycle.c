@@ -7,11 +7,6 @@
 
 #include "lib/approval/approval_int.h"
 
-static bf_status_t no_memory(const bf_stage_t *stage)
-{
-    return bf_err_nomem(stage->err, "an approval operation");
-}
-
 /* One kind of change of an instance: which states it takes to which. */
 typedef struct change {
     const char *name;
@@ -78,6 +73,28 @@ static bf_status_t change_children(bf_stage_t *stage, const change_t *change)
             rc = change_below(stage, c, change);
         }
         seen = newest;
+    }
+    return rc;
+}
+
+bf_status_t bf_abandon_children(bf_stage_t *stage, const bf_case_t *c,
+                                const char *node_id)
+{
+    bf_status_t rc = BF_OK;
+    size_t cursor = 0;
+    const bf_process_row_t *row;
+    while (rc == BF_OK && c->row.operator_id &&
+           (row = bf_ledger_next_by_text(stage->ledger, BF_LEDGER_BY_PROCESS_OPERATOR,
+                                         c->row.operator_id, &cursor))) {
+        bf_case_t *child;
+        if (row->parent_id == c->row.id && takes(&abandon, row->state) &&
+            row->parent_node_name && !strcmp(row->parent_node_name, node_id)) {
+            rc = bf_stage_case(stage, row->id, &child);
+            if (rc == BF_OK) {
+                change_case(stage, child, &abandon);
+                rc = change_children(stage, &abandon);
+            }
+        }
     }
     return rc;
 }
@@ -179,7 +196,7 @@ static bf_status_t change_actors(bf_approval_t *approval,
         bf_value_t id = bf_value_cstr(actors->actors[i]);
         rc = bf_approval_names_add_value(&stage.arena, &names, &id) == BF_OK
                  ? BF_OK
-                 : no_memory(&stage);
+                 : bf_stage_nomem(&stage);
     }
     if (rc == BF_OK && !names.count) {
         rc = bf_err_set(err, BF_E_INVALID, "task %lld: nobody is given; name the actors",
@@ -233,7 +250,7 @@ bf_status_t bf_approval_cc(bf_approval_t *approval, int64_t instance_id,
         bf_value_t id = bf_value_cstr(actors[i]);
         rc = bf_approval_names_add_value(&stage.arena, &names, &id) == BF_OK
                  ? BF_OK
-                 : no_memory(&stage);
+                 : bf_stage_nomem(&stage);
     }
     if (rc == BF_OK && !names.count) {
         rc = bf_err_set(err, BF_E_INVALID,
@@ -263,7 +280,7 @@ bf_status_t bf_approval_resolve(bf_approval_t *approval, int64_t instance_id,
         rc = bf_approval_names_add(arena, ret, names.items[i], strlen(names.items[i])) ==
                      BF_OK
                  ? BF_OK
-                 : no_memory(&stage);
+                 : bf_stage_nomem(&stage);
     }
     bf_stage_fini(&stage);
     return rc;

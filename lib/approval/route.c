@@ -8,11 +8,6 @@
 #include "bpmflow/array.h"
 #include "lib/approval/approval_int.h"
 
-static bf_status_t no_memory(const bf_stage_t *stage)
-{
-    return bf_err_nomem(stage->err, "an approval operation");
-}
-
 static bf_status_t put(bf_stage_t *stage, bf_token_t **list, size_t *count, size_t *room,
                        const bf_token_t *token)
 {
@@ -20,7 +15,7 @@ static bf_status_t put(bf_stage_t *stage, bf_token_t **list, size_t *count, size
         bf_token_t *more =
             bf_array_grow_in(&stage->arena, *list, room, sizeof(*more), 16);
         if (!more) {
-            return no_memory(stage);
+            return bf_stage_nomem(stage);
         }
         *list = more;
     }
@@ -200,7 +195,7 @@ static bf_status_t enter_task(bf_stage_t *stage, const bf_token_t *token)
         const char *id = token->actors->items[i];
         rc = bf_approval_names_add(&stage->arena, &names, id, strlen(id)) == BF_OK
                  ? BF_OK
-                 : no_memory(stage);
+                 : bf_stage_nomem(stage);
     }
     if (rc == BF_OK && !token->actors) {
         rc = bf_stage_resolve(stage, token->of, token->node, &names);
@@ -418,7 +413,7 @@ bf_status_t bf_route_finish(bf_stage_t *stage, bf_case_t *c)
                                 : BF_APPROVAL_FINISHED);
     drop_tokens(stage->tokens, &stage->token_count, c);
     drop_tokens(stage->joins, &stage->join_count, c);
-    bf_status_t rc = bf_route_void(stage, c, NULL, NULL);
+    bf_status_t rc = bf_route_void(stage, c, NULL);
     return rc == BF_OK && c->row.parent_id ? go_on_in_parent(stage, c) : rc;
 }
 
@@ -442,12 +437,12 @@ static bf_status_t forget_arrivals(bf_stage_t *stage, bf_case_t *c,
     }
     bf_value_t copy;
     if (bf_value_copy(&stage->arena, map, &copy) != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     bf_member_t *kept = bf_arena_calloc(&stage->arena, copy.len + 1U, sizeof(*kept));
     uint32_t count = 0;
     if (!kept) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     for (uint32_t i = 0; below && i < copy.len; i++) {
         const bf_value_t *id = &copy.as.members[i].value;
@@ -460,17 +455,21 @@ static bf_status_t forget_arrivals(bf_stage_t *stage, bf_case_t *c,
     return bf_case_set(stage, c, VAR_JOINS, &left);
 }
 
-bf_status_t bf_route_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t *keep,
-                          const bf_staged_task_t *below)
+bf_status_t bf_route_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t *below)
 {
-    for (size_t i = 0; i < c->task_count; i++) {
+    bf_status_t rc = BF_OK;
+    for (size_t i = 0; rc == BF_OK && i < c->task_count; i++) {
         bf_staged_task_t *task = c->tasks[i];
-        if (task != keep && task->row.task_state == BF_APPROVAL_DOING &&
-            (!below || comes_from(c, task->row.id, below->row.id))) {
-            bf_stage_set_task_state(stage, task, BF_APPROVAL_ABANDONED);
+        if (task->row.task_state != BF_APPROVAL_DOING ||
+            (below && !comes_from(c, task->row.id, below->row.id))) {
+            continue;
+        }
+        bf_stage_set_task_state(stage, task, BF_APPROVAL_ABANDONED);
+        if (task->row.task_type == 2) {
+            rc = bf_abandon_children(stage, c, task->row.task_name);
         }
     }
-    return forget_arrivals(stage, c, below);
+    return rc == BF_OK ? forget_arrivals(stage, c, below) : rc;
 }
 
 /* --- joins --- */
@@ -535,7 +534,7 @@ static bf_status_t write_arrivals(bf_stage_t *stage, bf_case_t *c)
         bf_arena_calloc(&stage->arena, stage->join_count + 1, sizeof(*members));
     uint32_t count = 0;
     if (!members) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     for (size_t i = 0; i < stage->join_count; i++) {
         const bf_token_t *join = &stage->joins[i];
@@ -623,7 +622,8 @@ static bf_status_t walk_tokens(bf_stage_t *stage)
     bf_status_t rc = BF_OK;
     while (rc == BF_OK && stage->token_count) {
         bf_token_t token = stage->tokens[--stage->token_count];
-        rc = enter(stage, &token);
+        bool is_gone = token.of->row.state == BF_APPROVAL_ABANDONED;
+        rc = is_gone ? BF_OK : enter(stage, &token);
     }
     return rc;
 }

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "bpmflow/array.h"
+#include "bpmflow/id.h"
 #include "lib/approval/approval_int.h"
 
-static bf_status_t no_memory(bf_stage_t *stage)
+bf_status_t bf_stage_nomem(const bf_stage_t *stage)
 {
     if (stage->arena.max_bytes && stage->arena.used_bytes >= stage->arena.max_bytes / 2) {
         return bf_err_set(stage->err, BF_E_LIMIT,
@@ -54,7 +55,7 @@ static bf_status_t add_task(bf_stage_t *stage, bf_case_t *c, bf_staged_task_t *t
         bf_staged_task_t **tasks =
             bf_array_grow_in(&stage->arena, c->tasks, &c->task_room, sizeof(*tasks), 16);
         if (!tasks) {
-            return no_memory(stage);
+            return bf_stage_nomem(stage);
         }
         c->tasks = tasks;
     }
@@ -72,7 +73,7 @@ static bf_status_t load_tasks(bf_stage_t *stage, bf_case_t *c)
                                        c->row.id, &cursor))) {
         bf_staged_task_t *task = bf_arena_calloc(&stage->arena, 1, sizeof(*task));
         if (!task) {
-            return no_memory(stage);
+            return bf_stage_nomem(stage);
         }
         task->row = *row;
         rc = add_task(stage, c, task);
@@ -84,7 +85,7 @@ static bf_status_t new_case(bf_stage_t *stage, bf_case_t **ret)
 {
     bf_case_t *c = bf_arena_calloc(&stage->arena, 1, sizeof(*c));
     if (!c) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     c->vars = bf_vars_new();
     if (!c->vars) {
@@ -106,7 +107,7 @@ static bf_status_t load_case(bf_stage_t *stage, bf_case_t *c)
         return rc;
     }
     if (bf_vars_set_all(c->vars, &vars) != BF_OK) {
-        return bf_err_nomem(stage->err, "variables");
+        return bf_stage_nomem(stage);
     }
     c->define = bf_ledger_find(stage->ledger, BF_LEDGER_DEFINE, c->row.process_define_id);
     rc =
@@ -167,9 +168,7 @@ bf_status_t bf_case_set(bf_stage_t *stage, bf_case_t *c, const char *name,
                         const bf_value_t *value)
 {
     c->is_changed = true;
-    return bf_vars_set_str(c->vars, name, value) == BF_OK
-               ? BF_OK
-               : bf_err_nomem(stage->err, "variables");
+    return bf_vars_set_str(c->vars, name, value) == BF_OK ? BF_OK : bf_stage_nomem(stage);
 }
 
 bf_status_t bf_case_set_all(bf_stage_t *stage, bf_case_t *c, const bf_value_t *map)
@@ -183,7 +182,7 @@ bf_status_t bf_case_set_all(bf_stage_t *stage, bf_case_t *c, const bf_value_t *m
         return bf_err_set(stage->err, rc, "args: is a %s, give an object with variables",
                           bf_value_type_name(map->type));
     }
-    return rc == BF_OK ? BF_OK : bf_err_nomem(stage->err, "variables");
+    return rc == BF_OK ? BF_OK : bf_stage_nomem(stage);
 }
 
 void bf_stage_set_case_state(bf_stage_t *stage, bf_case_t *c, int32_t state)
@@ -234,7 +233,7 @@ bf_status_t bf_stage_new_task(bf_stage_t *stage, bf_case_t *c, const bf_flow_nod
     bf_staged_task_t *task = NULL;
     if (rc == BF_OK) {
         task = bf_arena_calloc(&stage->arena, 1, sizeof(*task));
-        rc = task ? add_task(stage, c, task) : no_memory(stage);
+        rc = task ? add_task(stage, c, task) : bf_stage_nomem(stage);
     }
     if (rc != BF_OK) {
         return rc;
@@ -304,7 +303,7 @@ bf_status_t bf_stage_merge(bf_stage_t *stage, bf_staged_task_t *task,
     }
     bf_vars_free(vars);
     task->is_changed = true;
-    return rc == BF_OK ? BF_OK : no_memory(stage);
+    return rc == BF_OK ? BF_OK : bf_stage_nomem(stage);
 }
 
 /* --- actors and copies --- */
@@ -316,7 +315,7 @@ static bf_status_t add_change(bf_stage_t *stage, bf_ledger_verb_t verb,
         bf_ledger_change_t *changes = bf_array_grow_in(
             &stage->arena, stage->changes, &stage->change_room, sizeof(*changes), 32);
         if (!changes) {
-            return no_memory(stage);
+            return bf_stage_nomem(stage);
         }
         stage->changes = changes;
     }
@@ -338,7 +337,7 @@ bf_status_t bf_stage_actors(bf_stage_t *stage, bf_staged_task_t *task)
         }
     }
     if (rc != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     task->has_actors = true;
     return BF_OK;
@@ -356,7 +355,7 @@ static bool has_name(const bf_approval_names_t *names, const char *id)
 
 static bf_status_t check_user(bf_stage_t *stage, const char *id)
 {
-    return strlen(id) <= 256
+    return strlen(id) <= BF_ID_MAX_BYTES
                ? BF_OK
                : bf_err_set(
                      stage->err, BF_E_LIMIT,
@@ -381,7 +380,7 @@ bf_status_t bf_stage_add_actor(bf_stage_t *stage, bf_staged_task_t *task,
     bf_actor_row_t *row = bf_arena_calloc(&stage->arena, 1, sizeof(*row));
     if (!row || bf_approval_names_add(&stage->arena, &task->actors, actor_id,
                                       strlen(actor_id)) != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     *row = (bf_actor_row_t){.id = bf_ledger_make_id(stage->ledger),
                             .process_task_id = task->row.id,
@@ -441,7 +440,7 @@ bf_status_t bf_stage_cc(bf_stage_t *stage, bf_case_t *c,
         }
         bf_cc_row_t *row = bf_arena_calloc(&stage->arena, 1, sizeof(*row));
         if (!row) {
-            return no_memory(stage);
+            return bf_stage_nomem(stage);
         }
         row->id = bf_ledger_make_id(stage->ledger);
         row->process_instance_id = c->row.id;
@@ -473,7 +472,7 @@ static bf_status_t write_text(bf_stage_t *stage, bf_str_t *str, const char *of,
     }
     if (rc == BF_OK) {
         *ret = bf_arena_strndup(&stage->arena, bf_str_peek(str), str->len);
-        rc = *ret ? BF_OK : no_memory(stage);
+        rc = *ret ? BF_OK : bf_stage_nomem(stage);
     }
     return rc;
 }

@@ -5,12 +5,8 @@
  */
 #include <string.h>
 
+#include "bpmflow/id.h"
 #include "lib/approval/approval_int.h"
-
-static bf_status_t no_memory(const bf_stage_t *stage)
-{
-    return bf_err_nomem(stage->err, "an approval operation");
-}
 
 static bf_status_t set_text(bf_stage_t *stage, bf_case_t *c, const char *name,
                             const char *text)
@@ -53,35 +49,51 @@ bf_status_t bf_start_variables(bf_stage_t *stage, bf_case_t *c)
     const char *title =
         bf_arena_printf(&stage->arena, "%s的%s-%s", user.real_name ? user.real_name : id,
                         c->flow->display_name, time);
-    return title ? set_text(stage, c, "autoGenTitle", title) : no_memory(stage);
+    return title ? set_text(stage, c, "autoGenTitle", title) : bf_stage_nomem(stage);
 }
 
 /* --- what the arguments say --- */
 
+bf_status_t bf_start_business_no(bf_stage_t *stage, bf_case_t *c, const bf_value_t *args)
+{
+    const bf_value_t *value = bf_value_get_str(args, "BUSINESS_NO");
+    bf_approval_names_t number = {0};
+    if (!value || (value->type != BF_VALUE_STRING && value->type != BF_VALUE_INT)) {
+        return BF_OK;
+    }
+    const char *text = value->type == BF_VALUE_STRING ? value->as.string : NULL;
+    if (!text) {
+        if (bf_approval_names_add_value(&stage->arena, &number, value) != BF_OK) {
+            return bf_stage_nomem(stage);
+        }
+        text = number.items[0];
+    }
+    if (strlen(text) > BF_ID_MAX_BYTES) {
+        return bf_err_set(stage->err, BF_E_LIMIT,
+                          "BUSINESS_NO: over %d characters; shorten it", BF_ID_MAX_CHARS);
+    }
+    c->row.business_no = text;
+    c->is_changed = true;
+    return BF_OK;
+}
+
 static bf_status_t read_args(bf_stage_t *stage, bf_case_t *c, const bf_value_t *args)
 {
     bf_approval_names_t copies = {0};
-    bf_approval_names_t number = {0};
-    bf_status_t rc = bf_case_set_all(stage, c, args);
+    bf_value_t counted;
+    bf_status_t rc = bf_submit_filter(stage, NULL, args, &counted);
+    if (rc == BF_OK) {
+        rc = bf_case_set_all(stage, c, &counted);
+    }
+    if (rc == BF_OK) {
+        rc = bf_start_business_no(stage, c, args);
+    }
     if (rc != BF_OK) {
         return rc;
     }
-    const bf_value_t *business = bf_value_get_str(args, "BUSINESS_NO");
-    if (business && business->type == BF_VALUE_STRING) {
-        c->row.business_no = business->as.string;
-    } else if (business && business->type == BF_VALUE_INT) {
-        if (bf_approval_names_add_value(&stage->arena, &number, business) != BF_OK) {
-            return no_memory(stage);
-        }
-        c->row.business_no = number.items[0];
-    }
-    if (c->row.business_no && strlen(c->row.business_no) > 256) {
-        return bf_err_set(stage->err, BF_E_LIMIT,
-                          "BUSINESS_NO: over 64 characters; shorten it");
-    }
     if (bf_approval_names_add_value(&stage->arena, &copies,
                                     bf_value_get_str(args, "f_ccActors")) != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     return bf_stage_cc(stage, c, &copies);
 }

@@ -8,11 +8,6 @@
 #include "bpmflow/num.h"
 #include "lib/approval/approval_int.h"
 
-static bf_status_t no_memory(const bf_stage_t *stage)
-{
-    return bf_err_nomem(stage->err, "an approval operation");
-}
-
 /* --- fields --- */
 
 /* 1 read-only and 3 hidden; a permission may be a number or its text (rule 32). */
@@ -25,17 +20,30 @@ static bool is_locked(const bf_value_t *permission)
            (!strcmp(permission->as.string, "1") || !strcmp(permission->as.string, "3"));
 }
 
+/* Names that the engine keeps its own account under. */
+static bool is_own(const bf_flow_node_t *node, const char *key)
+{
+    static const char *const order[] = {"operatorList_", "loopCounter_",
+                                        "nrOfInstances_"};
+    bool own = !strcmp(key, VAR_JOINS);
+    for (unsigned i = 0; !own && node && node->is_sequential && i < 3; i++) {
+        size_t len = strlen(order[i]);
+        own = !strncmp(key, order[i], len) && !strcmp(key + len, node->id);
+    }
+    return own;
+}
+
 static bf_status_t is_dropped(bf_stage_t *stage, const bf_flow_node_t *node,
                               const char *key, bool *ret)
 {
-    *ret = false;
-    if (strncmp(key, "f_", 2) != 0 || node->field.type != BF_VALUE_MAP) {
+    *ret = is_own(node, key);
+    if (*ret || !node || strncmp(key, "f_", 2) != 0 || node->field.type != BF_VALUE_MAP) {
         return BF_OK;
     }
     const char *name = bf_arena_printf(&stage->arena, "PERMISSION_%s", key);
     const char *bare = bf_arena_printf(&stage->arena, "PERMISSION_%s", key + 2);
     if (!name || !bare) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     const bf_value_t *permission = bf_value_get_str(&node->field, name);
     if (bf_value_is_null(permission)) {
@@ -45,9 +53,8 @@ static bf_status_t is_dropped(bf_stage_t *stage, const bf_flow_node_t *node,
     return BF_OK;
 }
 
-/* The arguments that count at this node. */
-static bf_status_t filter(bf_stage_t *stage, const bf_flow_node_t *node,
-                          const bf_value_t *args, bf_value_t *ret)
+bf_status_t bf_submit_filter(bf_stage_t *stage, const bf_flow_node_t *node,
+                             const bf_value_t *args, bf_value_t *ret)
 {
     *ret = (bf_value_t){.type = BF_VALUE_MAP};
     if (bf_value_is_null(args)) {
@@ -60,11 +67,11 @@ static bf_status_t filter(bf_stage_t *stage, const bf_flow_node_t *node,
     }
     bf_member_t *members =
         bf_arena_calloc(&stage->arena, args->len + 1U, sizeof(*members));
-    bf_status_t rc = members ? BF_OK : no_memory(stage);
+    bf_status_t rc = members ? BF_OK : bf_stage_nomem(stage);
     uint32_t count = 0;
     for (uint32_t i = 0; rc == BF_OK && i < args->len; i++) {
         bool dropped = false;
-        rc = node ? is_dropped(stage, node, args->as.members[i].name, &dropped) : BF_OK;
+        rc = is_dropped(stage, node, args->as.members[i].name, &dropped);
         if (rc == BF_OK && !dropped) {
             members[count++] = args->as.members[i];
         }
@@ -90,7 +97,7 @@ static bf_status_t push_to_initiator(bf_stage_t *stage, bf_case_t *c,
     bf_approval_names_t *names = bf_arena_calloc(&stage->arena, 1, sizeof(*names));
     const char *id = c->row.operator_id ? c->row.operator_id : "";
     if (!names || bf_approval_names_add(&stage->arena, names, id, strlen(id)) != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     return push_to(stage, c, node, from, names);
 }
@@ -106,7 +113,7 @@ static bf_status_t jump(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_t 
             "give the ID of a node as taskName",
             task_name, c->flow->name);
     }
-    bf_status_t rc = bf_route_void(stage, c, NULL, NULL);
+    bf_status_t rc = bf_route_void(stage, c, NULL);
     if (rc != BF_OK) {
         return rc;
     }
@@ -122,7 +129,7 @@ static bf_status_t to_initiator(bf_stage_t *stage, bf_case_t *c,
                           "definition %s: there is no first task to go back to",
                           c->flow->name);
     }
-    bf_status_t rc = bf_route_void(stage, c, NULL, NULL);
+    bf_status_t rc = bf_route_void(stage, c, NULL);
     return rc == BF_OK ? push_to_initiator(stage, c, c->flow->first_task, task) : rc;
 }
 
@@ -142,7 +149,7 @@ static bf_status_t copy_order(bf_stage_t *stage, const bf_flow_node_t *node,
 {
     static const char *const names[] = {"operatorList", "loopCounter", "nrOfInstances"};
     bf_member_t *vars = bf_arena_calloc(&stage->arena, 3, sizeof(*vars));
-    bf_status_t rc = vars ? bf_stage_task_vars(stage, from) : no_memory(stage);
+    bf_status_t rc = vars ? bf_stage_task_vars(stage, from) : bf_stage_nomem(stage);
     uint32_t count = 0;
     for (unsigned i = 0; rc == BF_OK && i < 3; i++) {
         const char *name = bf_arena_printf(&stage->arena, "%s_%s", names[i], node->id);
@@ -150,7 +157,7 @@ static bf_status_t copy_order(bf_stage_t *stage, const bf_flow_node_t *node,
         if (value) {
             vars[count++] = (bf_member_t){name, (uint32_t)strlen(name), *value};
         }
-        rc = name ? BF_OK : no_memory(stage);
+        rc = name ? BF_OK : bf_stage_nomem(stage);
     }
     if (rc == BF_OK) {
         to->variables =
@@ -166,7 +173,7 @@ static bf_status_t add_doer(bf_stage_t *stage, bf_staged_task_t *before,
     if (id && !bf_approval_is_system(id)) {
         return bf_approval_names_add(&stage->arena, names, id, strlen(id)) == BF_OK
                    ? BF_OK
-                   : no_memory(stage);
+                   : bf_stage_nomem(stage);
     }
     bf_status_t rc = bf_stage_actors(stage, before);
     *names = before->actors;
@@ -189,7 +196,7 @@ static bf_status_t roll_back(bf_stage_t *stage, bf_case_t *c,
             "or jump",
             task->row.task_name);
     }
-    bf_status_t rc = bf_route_void(stage, c, NULL, before);
+    bf_status_t rc = bf_route_void(stage, c, before);
     if (rc == BF_OK) {
         rc = add_doer(stage, before, &names);
     }
@@ -284,7 +291,7 @@ static bf_status_t copies_for(bf_stage_t *stage, bf_case_t *c, const bf_value_t 
     bf_approval_names_t names = {0};
     if (bf_approval_names_add_value(&stage->arena, &names,
                                     bf_value_get_str(args, name)) != BF_OK) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     return bf_stage_cc(stage, c, &names);
 }
@@ -298,10 +305,13 @@ bf_status_t bf_submit_task(bf_stage_t *stage, bf_case_t *c, bf_staged_task_t *ta
     bf_value_t submit_map = {.type = BF_VALUE_MAP, .len = 1, .as.members = &submit};
     bf_status_t rc = check_may(stage, task);
     if (rc == BF_OK) {
-        rc = filter(stage, node, args, &counted);
+        rc = bf_submit_filter(stage, node, args, &counted);
     }
     if (rc == BF_OK) {
         rc = bf_case_set_all(stage, c, &counted);
+    }
+    if (rc == BF_OK) {
+        rc = bf_start_business_no(stage, c, &counted);
     }
     if (rc == BF_OK) {
         rc = bf_stage_merge(stage, task, &counted);
@@ -343,7 +353,7 @@ bf_status_t bf_approval_execute(bf_approval_t *approval,
 static bf_status_t form_args(bf_stage_t *stage, const bf_value_t *args, bf_value_t *ret)
 {
     const bf_value_t *next = bf_value_get_str(args, "f_nextNodeOperator");
-    bf_status_t rc = filter(stage, NULL, args, ret);
+    bf_status_t rc = bf_submit_filter(stage, NULL, args, ret);
     if (rc != BF_OK || bf_value_is_null(next) ||
         bf_value_get_str(args, VAR_NEXT_OPERATOR)) {
         return rc;
@@ -351,7 +361,7 @@ static bf_status_t form_args(bf_stage_t *stage, const bf_value_t *args, bf_value
     bf_member_t *members =
         bf_arena_calloc(&stage->arena, ret->len + 1U, sizeof(*members));
     if (!members) {
-        return no_memory(stage);
+        return bf_stage_nomem(stage);
     }
     memcpy(members, ret->as.members, ret->len * sizeof(*members));
     members[ret->len] =
