@@ -181,13 +181,14 @@ static void answer_id(bf_facade_call_t *call, int64_t id)
 bf_status_t bf_facade_define_deploy(bf_facade_call_t *call)
 {
     static const char *const without[] = {"operator", NULL};
-    const char *text;
-    size_t len;
+    const char *text = NULL;
+    size_t len = 0;
     int64_t id = 0;
     bf_status_t status = bf_facade_content(call, without, &text, &len);
     if (status == BF_OK) {
         status =
             bf_approval_deploy(call->approval, text, len, call->user, &id, &call->err);
+        bf_err_prefix(&call->err, "content: ");
     }
     answer_id(call, id);
     return status;
@@ -196,8 +197,8 @@ bf_status_t bf_facade_define_deploy(bf_facade_call_t *call)
 bf_status_t bf_facade_define_redeploy(bf_facade_call_t *call)
 {
     static const char *const without[] = {"operator", "processDefineId", NULL};
-    const char *text;
-    size_t len;
+    const char *text = NULL;
+    size_t len = 0;
     int64_t id;
     const bf_define_row_t *row;
     bf_status_t status = bf_facade_need_id(call, "processDefineId", &id);
@@ -210,6 +211,7 @@ bf_status_t bf_facade_define_redeploy(bf_facade_call_t *call)
     if (status == BF_OK) {
         status =
             bf_approval_redeploy(call->approval, id, text, len, call->user, &call->err);
+        bf_err_prefix(&call->err, "content: ");
     }
     answer_id(call, id);
     return status;

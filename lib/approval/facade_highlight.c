@@ -17,7 +17,8 @@ typedef struct mark {
     bool is_seen;     /* the way came here */
     bool has_rows;    /* of a task */
     bool is_open;     /* one of them is open */
-    bool is_finished; /* one of them is finished, by a person */
+    bool is_finished; /* one of them is finished */
+    bool is_ahead;    /* a way leads here from something that is open */
 } mark_t;
 
 typedef struct light {
@@ -26,7 +27,6 @@ typedef struct light {
     int64_t process_id;
     bf_value_t vars;
     mark_t *marks; /* by index of the node */
-    bool *scratch; /* likewise */
     const bf_flow_node_t **stack;
     size_t depth;
     bf_facade_list_t active;
@@ -113,16 +113,25 @@ static bool is_taken(light_t *light, const bf_flow_node_t *node,
 /* --- the way --- */
 
 /* A join waits while something that is open can still lead to it. */
-static bool waits(light_t *light, const bf_flow_node_t *join)
+static void mark_ahead(light_t *light)
 {
     for (uint32_t i = 0; i < light->flow->node_count; i++) {
-        const bf_flow_node_t *node = &light->flow->nodes[i];
-        if (light->marks[i].is_open &&
-            bf_flow_reaches(light->flow, node, join, light->scratch)) {
-            return true;
+        if (light->marks[i].is_open) {
+            light->stack[light->depth++] = &light->flow->nodes[i];
         }
     }
-    return false;
+    while (light->depth) {
+        const bf_flow_node_t *node = light->stack[--light->depth];
+        for (uint32_t i = 0; i < node->out_count; i++) {
+            const bf_flow_node_t *target = node->out[i]->target;
+            mark_t *mark = &light->marks[target->index];
+            /* one that is open was put on the stack above */
+            if (!mark->is_ahead && !mark->is_open) {
+                light->stack[light->depth++] = target;
+            }
+            mark->is_ahead = true;
+        }
+    }
 }
 
 static bool is_passed(light_t *light, const bf_flow_node_t *node)
@@ -131,7 +140,7 @@ static bool is_passed(light_t *light, const bf_flow_node_t *node)
     if (node->type == BF_FLOW_TASK) {
         return mark->is_finished && !mark->is_open;
     }
-    return node->type != BF_FLOW_JOIN || !waits(light, node);
+    return node->type != BF_FLOW_JOIN || !mark->is_ahead;
 }
 
 static void come_to(light_t *light, const bf_flow_node_t *node)
@@ -148,6 +157,7 @@ static void come_to(light_t *light, const bf_flow_node_t *node)
 
 static void follow(light_t *light)
 {
+    mark_ahead(light);
     light->marks[light->flow->start->index].is_seen = true;
     light->stack[light->depth++] = light->flow->start;
     while (light->depth) {
@@ -351,9 +361,8 @@ static bf_status_t prepare(light_t *light, const bf_process_row_t *process)
     }
     uint32_t count = light->flow->node_count;
     light->marks = bf_arena_calloc(call->arena, count, sizeof(light->marks[0]));
-    light->scratch = bf_arena_calloc(call->arena, count, sizeof(light->scratch[0]));
     light->stack = bf_arena_calloc(call->arena, count, sizeof(light->stack[0]));
-    if (!light->marks || !light->scratch || !light->stack) {
+    if (!light->marks || !light->stack) {
         return bf_err_nomem(&call->err, "nodes");
     }
     bf_facade_list_init(call, &light->active);

@@ -459,8 +459,8 @@ void bf_facade_page(bf_facade_call_t *call, const bf_facade_query_t *query, int6
     bf_facade_put_int(&map, "pageNum", query->page_num);
     bf_facade_put_int(&map, "pageSize", query->page_size);
     bf_facade_put_int(&map, "recordCount", total);
-    bf_facade_put_int(&map, "totalPage",
-                      total / query->page_size + (total % query->page_size ? 1 : 0));
+    int64_t size = query->page_size > 0 ? query->page_size : 1;
+    bf_facade_put_int(&map, "totalPage", total / size + (total % size ? 1 : 0));
     bf_facade_put(&map, "rows", rows);
     call->data = bf_facade_map_value(&map);
 }
