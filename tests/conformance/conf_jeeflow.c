@@ -1,9 +1,11 @@
 /*
  * conf_jeeflow.c - approval scenarios: flows, a directory of users, steps, expectations
  *
- * A scenario may bring its own directory ("directory": leaders, main_leaders, roles by
- * code); without one it has that of the original suite: every user exists, of department
- * D01, whose leaders are leader1, leader2 and boss1 the main one.
+ * Beside what the original suite has, scenarios of ours may have `surrogates`
+ * (delegations that are there from the start), `now` (a time that stands still), and the
+ * operations `deploy`, `redeploy` (with `definition`), `disable` (a definition) and
+ * `child` (gives the label `child` to the running sub-process of `node`, and makes it the
+ * current instance).
  *
  * Nothing in a scenario is overlooked: members, operations and fields that are not known
  * fail the case and are named.
@@ -15,57 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpmflow/clock.h"
 #include "conf_jeeflow_check.h"
-
-/* --- the host of a scenario --- */
-
-static int64_t next_id(void *arg)
-{
-    jee_t *jee = arg;
-    return ++jee->next_id;
-}
-
-static bf_status_t find_user(void *arg, bf_arena_t *arena, const char *user_id,
-                             bf_approval_user_t *ret, bf_err_t *err)
-{
-    (void)arg;
-    const char *name = bf_arena_printf(arena, "用户%s", user_id);
-    if (!name) {
-        return bf_err_nomem(err, "a user");
-    }
-    *ret = (bf_approval_user_t){user_id, name, "D01", "测试部门", "P01", "测试岗位"};
-    return BF_OK;
-}
-
-static bf_status_t add_all(bf_arena_t *arena, const char *names, bf_approval_names_t *ret,
-                           bf_err_t *err)
-{
-    bf_value_t value = bf_value_cstr(names);
-    return bf_approval_names_add_value(arena, ret, &value) == BF_OK
-               ? BF_OK
-               : bf_err_nomem(err, "users");
-}
-
-static bf_status_t find_leaders(void *arg, bf_arena_t *arena, const char *dept_id,
-                                bool is_main, bf_approval_names_t *ret, bf_err_t *err)
-{
-    (void)arg;
-    if (strcmp(dept_id, "D01") != 0) {
-        return BF_OK;
-    }
-    return add_all(arena, is_main ? "boss1" : "leader1,leader2", ret, err);
-}
-
-static bf_status_t find_role(void *arg, bf_arena_t *arena, const char *role_code,
-                             bf_approval_names_t *ret, bf_err_t *err)
-{
-    (void)arg;
-    if (!strcmp(role_code, "task4")) {
-        return add_all(arena, "roleA,roleB", ret, err);
-    }
-    return strcmp(role_code, "finance") ? BF_OK : add_all(arena, "finA,finB", ret, err);
-}
 
 /* --- instances and rows --- */
 
@@ -239,6 +191,82 @@ static bf_status_t op_remove_actor(jee_t *jee, const bf_value_t *step, bf_err_t 
     return with_actors(jee, step, bf_approval_remove_actors, err);
 }
 
+/* --- operations of our own scenarios --- */
+
+static const bf_define_row_t *define_of(const jee_t *jee, const bf_value_t *step,
+                                        bf_err_t *err)
+{
+    const char *name = bf_value_get_cstr(step, "flow");
+    const bf_define_row_t *row = name ? bf_ledger_latest_define(jee->ledger, name) : NULL;
+    if (!row) {
+        (void)bf_err_set(err, BF_E_NOT_FOUND, "there is no flow %s", name ? name : "");
+    }
+    return row;
+}
+
+static bf_status_t deploy(jee_t *jee, const bf_value_t *definition,
+                          const bf_define_row_t *over, bf_err_t *err)
+{
+    bf_str_t text;
+    bf_status_t rc;
+    bf_str_init(&text, 0);
+    bf_json_write(&text, definition);
+    if (over) {
+        rc = bf_approval_redeploy(jee->approval, over->id, bf_str_peek(&text), text.len,
+                                  NULL, err);
+    } else {
+        rc = bf_approval_deploy(jee->approval, bf_str_peek(&text), text.len, NULL, NULL,
+                                err);
+    }
+    bf_str_fini(&text);
+    return rc;
+}
+
+static bf_status_t op_deploy(jee_t *jee, const bf_value_t *step, bf_err_t *err)
+{
+    static const bf_value_t none = {.type = BF_VALUE_MAP};
+    const bf_value_t *definition = bf_value_get_str(step, "definition");
+    return deploy(jee, definition ? definition : &none, NULL, err);
+}
+
+static bf_status_t op_redeploy(jee_t *jee, const bf_value_t *step, bf_err_t *err)
+{
+    static const bf_value_t none = {.type = BF_VALUE_MAP};
+    const bf_value_t *definition = bf_value_get_str(step, "definition");
+    const bf_define_row_t *row = define_of(jee, step, err);
+    return row ? deploy(jee, definition ? definition : &none, row, err) : err->status;
+}
+
+static bf_status_t op_disable(jee_t *jee, const bf_value_t *step, bf_err_t *err)
+{
+    const bf_define_row_t *row = define_of(jee, step, err);
+    if (!row) {
+        return err->status;
+    }
+    bf_define_row_t changed = *row;
+    changed.state = 0;
+    return bf_ledger_update(jee->ledger, BF_LEDGER_DEFINE, &changed, err);
+}
+
+static bf_status_t op_child(jee_t *jee, const bf_value_t *step, bf_err_t *err)
+{
+    const char *node = bf_value_get_cstr(step, "node");
+    const char *label = bf_value_get_cstr(step, "child");
+    int64_t parent = jee_instance(jee);
+    size_t cursor = 0;
+    const bf_process_row_t *row;
+    while ((row = bf_ledger_next(jee->ledger, BF_LEDGER_PROCESS, &cursor))) {
+        if (row->parent_id == parent && row->state == BF_APPROVAL_DOING && node &&
+            row->parent_node_name && !strcmp(row->parent_node_name, node)) {
+            jee->label = label ? label : jee->label;
+            set_instance(jee, row->id);
+            return BF_OK;
+        }
+    }
+    return bf_err_set(err, BF_E_NOT_FOUND, "there is no running sub-process of %s",
+                      node ? node : "");
+}
+
 static const struct {
     const char *name;
     op_fn run;
@@ -249,6 +277,8 @@ static const struct {
     {"pending", op_pending},     {"activate", op_activate},
     {"abandon", op_abandon},     {"add_actor", op_add_actor},
     {"transfer", op_transfer},   {"remove_actor", op_remove_actor},
+    {"deploy", op_deploy},       {"redeploy", op_redeploy},
+    {"disable", op_disable},     {"child", op_child},
 };
 
 /* false: there is no such operation */
@@ -291,6 +321,9 @@ static const char *const step_members[] = {"op",
                                            "go",
                                            "asserted_by_source",
                                            "note",
+                                           "definition",
+                                           "node",
+                                           "child",
                                            NULL};
 
 static const char *const scenario_members[] = {"name",
@@ -303,7 +336,8 @@ static const char *const scenario_members[] = {"name",
                                                "flows",
                                                "steps",
                                                "surrogate_enabled",
-                                               "rules",
+                                               "surrogates",
+                                               "now",
                                                NULL};
 
 static void run_step(jee_t *jee, uint32_t index)
@@ -323,26 +357,26 @@ static void run_step(jee_t *jee, uint32_t index)
     jee_check(jee, index, bf_value_get_str(step, "expect"), &err);
 }
 
+/* In the original suite a flow is registered with version 1. */
+static bf_status_t deploy_first(jee_t *jee, const bf_value_t *flow, bf_err_t *err)
+{
+    const char *name = bf_value_get_cstr(flow, "name");
+    bf_status_t rc = deploy(jee, flow, NULL, err);
+    const bf_define_row_t *row =
+        rc == BF_OK && name ? bf_ledger_latest_define(jee->ledger, name) : NULL;
+    if (!row || row->version) {
+        return rc;
+    }
+    bf_define_row_t changed = *row;
+    changed.version = 1;
+    return bf_ledger_update(jee->ledger, BF_LEDGER_DEFINE, &changed, err);
+}
+
 static bool deploy_flows(jee_t *jee)
 {
     for (uint32_t i = 0; i < jee->flows->len; i++) {
-        bf_str_t text;
         bf_err_t err = BF_ERR_INIT;
-        bf_str_init(&text, 0);
-        bf_json_write(&text, &jee->flows->as.items[i]);
-        int64_t id = 0;
-        bf_status_t rc = bf_approval_deploy(jee->approval, bf_str_peek(&text), text.len,
-                                            NULL, &id, &err);
-        bf_str_fini(&text);
-        /* registered with version 1 in the original suite */
-        const bf_define_row_t *row =
-            rc == BF_OK ? bf_ledger_find(jee->ledger, BF_LEDGER_DEFINE, id) : NULL;
-        if (row) {
-            bf_define_row_t changed = *row;
-            changed.version = changed.version ? changed.version : 1;
-            rc = bf_ledger_update(jee->ledger, BF_LEDGER_DEFINE, &changed, &err);
-        }
-        if (rc != BF_OK) {
+        if (deploy_first(jee, &jee->flows->as.items[i], &err) != BF_OK) {
             conf_fail(jee->c, "flow %u: %s", i + 1, err.text);
             return false;
         }
@@ -355,7 +389,6 @@ static void run_case(conf_t *conf, conf_case_t *c, const bf_value_t *scenario)
     static const bf_value_t none = {.type = BF_VALUE_LIST};
     const bf_value_t *flows = bf_value_get_str(scenario, "flows");
     const bf_value_t *steps = bf_value_get_str(scenario, "steps");
-    const bf_value_t *surrogates = bf_value_get_str(scenario, "surrogate_enabled");
     jee_t jee = {.conf = conf,
                  .c = c,
                  .scenario = scenario,
@@ -363,16 +396,10 @@ static void run_case(conf_t *conf, conf_case_t *c, const bf_value_t *scenario)
                  .steps = conf_items(steps) ? steps : &none,
                  .label = "i1",
                  .where = "flows"};
-    bf_approval_host_t host = {
-        .directory = {.user = find_user, .leaders = find_leaders, .role = find_role},
-        .is_surrogate_enabled =
-            surrogates && surrogates->type == BF_VALUE_BOOL && surrogates->as.boolean};
-    bf_ledger_ids_t ids = {next_id, &jee};
     conf_check_members(c, "scenario", scenario, scenario_members);
-    jee.ledger = bf_ledger_new(&ids);
-    jee.approval = jee.ledger ? bf_approval_new(jee.ledger, &host) : NULL;
+    jee_world_begin(&jee);
     jee.data = bf_arena_calloc(&conf->arena, jee.steps->len + 1U, sizeof(*jee.data));
-    if (!jee.approval || !jee.data) {
+    if (!jee.data) {
         conf_die_nomem();
     }
     if (deploy_flows(&jee)) {
@@ -382,8 +409,7 @@ static void run_case(conf_t *conf, conf_case_t *c, const bf_value_t *scenario)
         }
         conf_facade_end(&jee);
     }
-    bf_approval_free(jee.approval);
-    bf_ledger_free(jee.ledger);
+    jee_world_end(&jee);
 }
 
 /* `surprising` tells about the original; what holds is `expect`. */

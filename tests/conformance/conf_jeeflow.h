@@ -32,6 +32,7 @@ typedef struct jee {
     const bf_value_t **data; /* by step: what a facade step returned, NULL = nothing */
     const char *where;       /* "step 3 (execute)", for messages */
     int64_t next_id;         /* what the IDs are made of */
+    int64_t now_ms;          /* the scenario's time, 0 = the clock */
     void *facade;            /* conf_facade.c's own */
 } jee_t;
 
@@ -40,6 +41,12 @@ int64_t jee_instance(const jee_t *jee);
 
 /** The first open row of that name in the current instance, NULL = none. */
 const bf_task_row_t *jee_open_row(const jee_t *jee, const char *task_name);
+
+/* --- conf_jeeflow_world.c --- */
+
+/** Ledger, engine, directory, handlers and delegations of the scenario. */
+void jee_world_begin(jee_t *jee);
+void jee_world_end(jee_t *jee);
 
 /* --- conf_facade.c --- */
 
