@@ -270,6 +270,7 @@ void bf_batch_collect(bf_shard_t *shard, bf_batch_t *batch)
 {
     int64_t deadline = 0;
     int64_t linger_ms = shard->settings->batch.linger_ms;
+    bf_consumer_next_turn(shard->consumer);
     while (!batch_is_full(shard, batch) && !bf_shard_is_ending(shard)) {
         int64_t timeout_ms = IDLE_POLL_MS;
         if (batch->count > 0) {

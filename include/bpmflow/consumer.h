@@ -77,6 +77,12 @@ bf_status_t bf_consumer_poll(bf_consumer_t *consumer, int64_t timeout_ms,
                              bf_record_t *ret, bf_err_t *err) BF_MUST_USE;
 void bf_consumer_release(bf_record_t *record);
 
+/** The records of the partition behind the one that came last come first from here on, as
+ *  many as are fetched; then those of the others. Call it for each batch, and a flood in
+ *  one partition holds up another for as many batches as there are other partitions, at
+ *  most. */
+void bf_consumer_next_turn(bf_consumer_t *consumer);
+
 /** Answer to on_assign: start at these offsets. Partitions left out are not consumed.
  *  Replaces what was assigned before. */
 bf_status_t bf_consumer_assign(bf_consumer_t *consumer,

@@ -17,6 +17,7 @@
 #include "bpmflow/clock.h"
 #include "bus_int.h"
 #include "topic_id.h"
+#include "turns.h"
 
 #define SESSION_TIMEOUT_MS 10000
 #define HEARTBEAT_MS       250LL
@@ -33,6 +34,7 @@ struct bf_consumer {
     char *brokers;
     char *topic;
     rd_kafka_t *rk;
+    bf_turns_t turns;
     bool plaintext; /* neither TLS nor SASL */
     bool assigned;  /* in the callback: bf_consumer_assign() was called */
     bool closing;   /* a late assignment is not taken any more */
@@ -45,9 +47,10 @@ static const bf_property_t defaults[] = {
     {"isolation.level", "read_committed"},
     {"partition.assignment.strategy", "range,roundrobin"},
     {"enable.partition.eof", "false"},
-    {"queued.max.messages.kbytes", "32768"},
-    /* What one partition may add to the queue in a row (at least one record): a flood in
-     * one does not hold up the others for long. */
+    /* Of each partition: they have queues of their own (turns.h). One that is full is
+     * fetched again a second later, so it has to hold what a second works on. */
+    {"queued.max.messages.kbytes", "8192"},
+    /* Of one answer: small, so that a flood in one partition leaves room for others. */
     {"max.partition.fetch.bytes", "262144"},
     {"topic.metadata.refresh.interval.ms", "60000"},
 };
@@ -97,6 +100,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t code,
     bf_bus_context_t *context = opaque;
     bf_consumer_t *consumer = context->owner;
     bool assign = code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    bf_turns_clear(&consumer->turns); /* until bf_consumer_assign() */
     if (assign && consumer->closing) {
         give_nothing(consumer);
         return;
@@ -230,6 +234,7 @@ void bf_consumer_close(bf_consumer_t *consumer)
     }
     if (consumer->rk) {
         consumer->closing = true;
+        bf_turns_clear(&consumer->turns);
         (void)rd_kafka_consumer_close(consumer->rk); /* it is freed whatever it says */
         rd_kafka_destroy(consumer->rk);
     }
@@ -277,7 +282,7 @@ bf_status_t bf_consumer_poll(bf_consumer_t *consumer, int64_t timeout_ms,
                              bf_record_t *ret, bf_err_t *err)
 {
     rd_kafka_message_t *message =
-        rd_kafka_consumer_poll(consumer->rk, bf_bus_timeout(timeout_ms));
+        bf_turns_poll(&consumer->turns, consumer->rk, bf_bus_timeout(timeout_ms));
     if (!message) {
         return consumer->context.event == RD_KAFKA_RESP_ERR_NO_ERROR
                    ? BF_E_TIMEOUT
@@ -300,10 +305,20 @@ bf_status_t bf_consumer_poll(bf_consumer_t *consumer, int64_t timeout_ms,
     return rc;
 }
 
+void bf_consumer_next_turn(bf_consumer_t *consumer)
+{
+    bf_turns_next(&consumer->turns);
+}
+
 bf_status_t bf_consumer_assign(bf_consumer_t *consumer,
                                const bf_topic_partition_t *partitions, size_t count,
                                bf_err_t *err)
 {
+    bf_status_t status =
+        bf_turns_set(&consumer->turns, consumer->rk, partitions, count, err);
+    if (status != BF_OK) {
+        return status;
+    }
     rd_kafka_topic_partition_list_t *list = bf_bus_partition_list(partitions, count);
     if (!list) {
         return bf_err_nomem(err, "assignment");

@@ -76,17 +76,22 @@ static fixture_t *fixture_new(void)
     return f;
 }
 
-static void start_consumer(fixture_t *f)
+static void start_consumer_of(fixture_t *f, const char *topic)
 {
     bf_err_t err = BF_ERR_INIT;
     bf_consumer_options_t options = {.brokers = f->brokers,
                                      .group = "bpmflow",
-                                     .topic = "commands",
+                                     .topic = topic,
                                      .properties = &fetch_wait,
                                      .property_count = 1,
                                      .on_assign = on_assign,
                                      .arg = f};
     cr_assert_eq(bf_consumer_new(&options, &f->consumer, &err), BF_OK, "%s", err.text);
+}
+
+static void start_consumer(fixture_t *f)
+{
+    start_consumer_of(f, "commands");
 }
 
 static void start_publisher(fixture_t *f)
@@ -143,6 +148,80 @@ Test(embedded_broker, new__has_an_address_topics_and_an_incarnation)
                       bf_embedded_broker_incarnation(second));
     cr_assert_str_neq(bf_embedded_broker_address(second), f->brokers);
     bf_embedded_broker_free(second);
+    fixture_free(f);
+}
+
+static void wait_high(fixture_t *f, int64_t high)
+{
+    int64_t deadline = bf_clock_mono_ms() + TEST_TIMEOUT_MS;
+    while (bf_consumer_cached_high(f->consumer, "two", 1) != high) {
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "nothing is fetched");
+        bf_clock_sleep_ms(10);
+    }
+}
+
+/* One batch: how many of its records are of the quiet partition; *next: the offset that
+ * each of the two has come to. */
+static int take_batch(fixture_t *f, int size, int64_t next[2])
+{
+    int quiet = 0;
+    bf_consumer_next_turn(f->consumer);
+    for (int i = 0; i < size; i++) {
+        bf_record_t record;
+        bf_err_t err = BF_ERR_INIT;
+        bf_status_t rc = bf_consumer_poll(f->consumer, TEST_TIMEOUT_MS, &record, &err);
+        cr_assert_eq(rc, BF_OK, "%d %s", (int)rc, err.text);
+        cr_assert_eq(record.offset, next[record.partition]);
+        next[record.partition]++;
+        quiet += record.partition == 1;
+        bf_consumer_release(&record);
+    }
+    return quiet;
+}
+
+Test(embedded_broker, next_turn__a_flood_holds_up_another_partition_for_one_batch)
+{
+    enum { FLOOD = 10000, QUIET = 2, BATCH = 100 };
+    fixture_t *f = fixture_new();
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_embedded_broker_create_topic(f->broker, "two", 2, &err), BF_OK);
+    start_consumer_of(f, "two");
+    test_wait_assigned(f->consumer, &f->assigned, 2);
+    test_produce(f->brokers, "two", 0, "flood", FLOOD);
+    test_produce(f->brokers, "two", 1, "quiet", 1);
+    wait_high(f, 1);
+    test_produce(f->brokers, "two", 1, "quiet", 1);
+    wait_high(f, 2); /* the answer with the first one is in the queue: here is another */
+
+    int64_t next[2] = {0, 0};
+    int first = take_batch(f, BATCH, next);
+    int second = take_batch(f, BATCH, next);
+    cr_assert_geq(first + second, 1, "the quiet partition waits for the flood");
+    while (next[0] + next[1] < FLOOD + QUIET) {
+        (void)take_batch(f, 1, next);
+    }
+    cr_assert_eq(next[0], FLOOD);
+    fixture_free(f);
+}
+
+Test(embedded_broker, poll__waits_for_records_and_not_for_its_time)
+{
+    const int64_t ten_minutes_ms = 600000;
+    fixture_t *f = fixture_new();
+    start_consumer(f);
+    test_wait_assigned(f->consumer, &f->assigned, 1);
+    for (int64_t i = 0; i < 3; i++) {
+        bf_record_t record = {.handle = NULL};
+        bf_err_t err = BF_ERR_INIT;
+        test_produce(f->brokers, "commands", 0, "c", 1);
+        bf_status_t rc;
+        do { /* it may come back early with nothing */
+            rc = bf_consumer_poll(f->consumer, ten_minutes_ms, &record, &err);
+        } while (rc == BF_E_TIMEOUT);
+        cr_assert_eq(rc, BF_OK, "%s", err.text);
+        cr_assert_eq(record.offset, i);
+        bf_consumer_release(&record);
+    }
     fixture_free(f);
 }
 
