@@ -34,6 +34,8 @@
  *                    actorIds*), transfer(processTaskId*, toActor*, fromActor)
  *   processSurrogate page, detail(id*), save(id, surrogate*, processName, startTime,
  *                    endTime, enabled), update(id*, ...), remove(id | ids)
+ *   metadata         dictKeys, dict(key*), handlers(type*): AssignmentHandler,
+ *                    DecisionHandler or IHandler
  *
  * Pages (41) take pageNum (1), pageSize (10), orderBy ("createTime desc"; by growing ID
  * backwards where it is not given) and conditions m_[alias_]OP_column, where OP is EQ NE

@@ -57,6 +57,9 @@ static const bf_facade_action_t actions[] = {
     {"processTask/surrogate", bf_facade_task_add},
     {"processTask/addCandidate", bf_facade_task_add},
     {"processTask/transfer", bf_facade_task_transfer},
+    {"metadata/dictKeys", bf_facade_dict_keys},
+    {"metadata/dict", bf_facade_dict},
+    {"metadata/handlers", bf_facade_handlers},
     {"processSurrogate/page", bf_facade_surrogate_page},
     {"processSurrogate/detail", bf_facade_surrogate_show},
     {"processSurrogate/save", bf_facade_surrogate_save},
@@ -175,7 +178,7 @@ static bf_status_t check_body(bf_facade_call_t *call)
     }
     size_t max = call->facade->host.max_body_bytes;
     size_t bytes = bf_value_deep_bytes(call->body);
-    if (bytes / 4 > max) { /* a member of two characters takes 40 bytes here */
+    if (bytes / 16 > max) { /* a short member takes 40 bytes here, and 6 as text */
         return bf_err_set(&call->err, BF_E_LIMIT,
                           "the body takes %zu bytes of memory; send less than %zu bytes",
                           bytes, max);

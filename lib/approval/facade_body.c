@@ -20,7 +20,8 @@
 bf_status_t bf_facade_ill(bf_facade_call_t *call, const char *member, const char *why,
                           const char *wanted)
 {
-    return bf_err_set(&call->err, BF_E_INVALID, "%s: %s; give %s", member, why, wanted);
+    return bf_err_set(&call->err, BF_E_INVALID, "%s 缺失或非法: %s; give %s", member, why,
+                      wanted);
 }
 
 static const bf_value_t *get(const bf_facade_call_t *call, const char *member)
@@ -37,7 +38,7 @@ bool bf_facade_has(const bf_facade_call_t *call, const char *member)
 static bf_status_t ill_type(bf_facade_call_t *call, const char *member,
                             const bf_value_t *value, const char *wanted)
 {
-    return bf_err_set(&call->err, BF_E_INVALID, "%s: is a %s; give %s", member,
+    return bf_err_set(&call->err, BF_E_INVALID, "%s 缺失或非法: is a %s; give %s", member,
                       bf_value_type_name(value->type), wanted);
 }
 
@@ -61,8 +62,9 @@ static bf_status_t read_id(bf_facade_call_t *call, const char *member,
             return BF_OK;
         }
         if (!read_digits(value->as.string, value->len, ret) || *ret <= 0) {
-            return bf_err_set(&call->err, BF_E_INVALID, "%s: '%.64s' is no ID; give %s",
-                              member, value->as.string, ID_WANTED);
+            return bf_err_set(&call->err, BF_E_INVALID,
+                              "%s 缺失或非法: '%.64s' is no ID; give %s", member,
+                              value->as.string, ID_WANTED);
         }
         return BF_OK;
     }
@@ -92,7 +94,7 @@ bf_status_t bf_facade_need_id(bf_facade_call_t *call, const char *member, int64_
 {
     bf_status_t status = bf_facade_get_id(call, member, ret);
     if (status == BF_OK && !*ret) {
-        return bf_facade_ill(call, member, "缺失 (missing)", ID_WANTED);
+        return bf_facade_ill(call, member, "it is missing", ID_WANTED);
     }
     return status;
 }
@@ -173,7 +175,7 @@ bf_status_t bf_facade_need_text(bf_facade_call_t *call, const char *member,
 {
     bf_status_t status = bf_facade_get_text(call, member, ret);
     if (status == BF_OK && (!*ret || !**ret)) {
-        return bf_facade_ill(call, member, "缺失 (missing)", "a text");
+        return bf_facade_ill(call, member, "it is missing", "a text");
     }
     return status;
 }
@@ -213,12 +215,14 @@ bf_status_t bf_facade_get_int(bf_facade_call_t *call, const char *member, int64_
         return ill_type(call, member, value, "a whole number");
     } else if (!read_digits(value->as.string, value->len, &number)) {
         return bf_err_set(&call->err, BF_E_INVALID,
-                          "%s: '%.64s' is no whole number; give one from %lld to %lld",
+                          "%s 缺失或非法: '%.64s' is no whole number; give one "
+                          "from %lld to %lld",
                           member, value->as.string, (long long)min, (long long)max);
     }
     if (number < min || number > max) {
         return bf_err_set(&call->err, BF_E_INVALID,
-                          "%s: %lld is out of range; give a number from %lld to %lld",
+                          "%s 缺失或非法: %lld is out of range; give a number "
+                          "from %lld to %lld",
                           member, (long long)number, (long long)min, (long long)max);
     }
     *ret = number;
@@ -242,8 +246,9 @@ bf_status_t bf_facade_read_time(bf_facade_call_t *call, const char *member,
         return bf_err_nomem(&call->err, member);
     }
     if (bf_clock_parse(text, ret, NULL) != BF_OK) {
-        return bf_err_set(&call->err, BF_E_INVALID, "%s: '%.40s' is no time; give %s",
-                          member, value->as.string, wanted);
+        return bf_err_set(&call->err, BF_E_INVALID,
+                          "%s 缺失或非法: '%.40s' is no time; give %s", member,
+                          value->as.string, wanted);
     }
     if (value->as.string[value->len - 1] != 'Z') {
         *ret -= (int64_t)bf_approval_host(call->approval)->utc_offset_s * 1000;
@@ -268,7 +273,7 @@ bf_status_t bf_facade_need_users(bf_facade_call_t *call, const char *member,
     *ret = (bf_approval_names_t){0};
     const bf_value_t *value = get(call, member);
     if (!value) {
-        return bf_facade_ill(call, member, "缺失 (missing)", wanted);
+        return bf_facade_ill(call, member, "it is missing", wanted);
     }
     if (value->type != BF_VALUE_LIST && value->type != BF_VALUE_STRING) {
         return ill_type(call, member, value, wanted);
@@ -289,7 +294,7 @@ bf_status_t bf_facade_need_users(bf_facade_call_t *call, const char *member,
         return bf_err_nomem(&call->err, member);
     }
     if (!ret->count) {
-        return bf_facade_ill(call, member, "缺失 (nobody is named)", wanted);
+        return bf_facade_ill(call, member, "nobody is named", wanted);
     }
     for (size_t i = 0; i < ret->count; i++) {
         if (bf_id_check(member, ret->items[i], strlen(ret->items[i]), &call->err) !=

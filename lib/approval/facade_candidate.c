@@ -135,7 +135,7 @@ static bf_status_t search(bf_facade_call_t *call, const bf_facade_query_t *query
     if (!host->search_users) {
         return bf_err_set(
             &call->err, BF_E_UNSUPPORTED,
-            "未配置用户搜索: the tasks after '%.64s' name no "
+            "未配置 IUserSearchProvider（用户搜索钩子）: the tasks after '%.64s' name no "
             "candidateUsers or candidateGroups, and nothing searches users; "
             "give the facade search_users",
             task->task_name);

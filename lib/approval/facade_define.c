@@ -8,6 +8,8 @@
 #include "bpmflow/clock.h"
 #include "lib/approval/facade_int.h"
 
+#define NAME_BYTES 64 /* of a definition */
+
 bf_audit_t bf_facade_audit(const bf_facade_call_t *call)
 {
     int64_t now = bf_approval_now_ms(call->approval);
@@ -34,7 +36,7 @@ bf_status_t bf_facade_content(bf_facade_call_t *call, const char *const *without
         flow = *content;
     }
     if (flow.type != BF_VALUE_MAP || !flow.len) {
-        return bf_facade_ill(call, "content", "缺失 (missing, or no object)",
+        return bf_facade_ill(call, "content", "it is missing, or no object",
                              "the flow as a JSON object or its text");
     }
     bf_str_t text;
@@ -50,28 +52,67 @@ bf_status_t bf_facade_content(bf_facade_call_t *call, const char *const *without
     return status;
 }
 
-static bf_status_t load(bf_facade_call_t *call, const char *text, size_t len,
-                        const bf_flow_t **ret)
+/* What a row takes from its flow. */
+typedef struct heading {
+    const char *name;
+    const char *display_name;
+    const char *type;
+} heading_t;
+
+static bool is_empty_list(const bf_value_t *flow, const char *member)
 {
-    bf_status_t status = bf_flow_load(call->arena, text, len, ret, &call->err);
+    const bf_value_t *list = bf_value_get_str(flow, member);
+    return list && list->type == BF_VALUE_LIST && !list->len;
+}
+
+/* A drawing that was only begun: it can be published as in the original, so that its
+ * place in the lists is there; starting it is an error that says what is missing. */
+static bool is_begun(bf_facade_call_t *call, const char *text, size_t len, heading_t *ret)
+{
+    bf_value_t flow;
+    if (bf_json_parse(call->arena, text, len, NULL, &flow, NULL) != BF_OK ||
+        !is_empty_list(&flow, "nodes") || !is_empty_list(&flow, "edges")) {
+        return false;
+    }
+    const char *name = bf_value_get_cstr(&flow, "name");
+    if (!name || !*name || strlen(name) > NAME_BYTES) {
+        return false;
+    }
+    const char *display_name = bf_value_get_cstr(&flow, "displayName");
+    *ret = (heading_t){name, display_name ? display_name : name,
+                       bf_value_get_cstr(&flow, "type")};
+    return true;
+}
+
+static bf_status_t load(bf_facade_call_t *call, const char *text, size_t len,
+                        heading_t *ret)
+{
+    if (is_begun(call, text, len, ret)) {
+        return BF_OK;
+    }
+    const bf_flow_t *flow = NULL;
+    bf_status_t status = bf_flow_load(call->arena, text, len, &flow, &call->err);
     bf_err_prefix(&call->err, "content: ");
+    if (status == BF_OK) {
+        *ret = (heading_t){flow->name, flow->display_name, flow->type};
+    }
     return status;
 }
 
 bf_status_t bf_facade_new_define(bf_facade_call_t *call, const char *text, size_t len,
                                  bf_define_row_t *ret)
 {
-    const bf_flow_t *flow;
+    heading_t flow = {NULL, NULL, NULL};
     bf_status_t status = load(call, text, len, &flow);
     if (status != BF_OK) {
         return status;
     }
-    const bf_define_row_t *last = bf_ledger_latest_define(call->ledger, flow->name);
+    const bf_define_row_t *last = bf_ledger_latest_define(call->ledger, flow.name);
     *ret = (bf_define_row_t){
         .id = bf_ledger_make_id(call->ledger),
-        .name = flow->name,
-        .display_name = flow->display_name,
-        .type = flow->type,
+        .name = flow.name,
+        .display_name = flow.display_name,
+        .type = flow.type,
         .state = 1,
         .version = last ? last->version + 1 : 0,
         .content = text,
@@ -83,15 +124,15 @@ bf_status_t bf_facade_new_define(bf_facade_call_t *call, const char *text, size_
 bf_status_t bf_facade_changed_define(bf_facade_call_t *call, const bf_define_row_t *old,
                                      const char *text, size_t len, bf_define_row_t *ret)
 {
-    const bf_flow_t *flow;
+    heading_t flow = {NULL, NULL, NULL};
     bf_status_t status = load(call, text, len, &flow);
     if (status != BF_OK) {
         return status;
     }
     *ret = *old;
-    ret->name = flow->name;
-    ret->display_name = flow->display_name;
-    ret->type = flow->type;
+    ret->name = flow.name;
+    ret->display_name = flow.display_name;
+    ret->type = flow.type;
     ret->content = text;
     bf_facade_touch(call, &ret->audit);
     return BF_OK;
@@ -178,20 +219,25 @@ static void answer_id(bf_facade_call_t *call, int64_t id)
     call->data = bf_facade_map_value(&map);
 }
 
+static bf_status_t write_row(bf_facade_call_t *call, bf_ledger_verb_t verb,
+                             const bf_define_row_t *row)
+{
+    answer_id(call, row->id);
+    bf_ledger_change_t change = {verb, BF_LEDGER_DEFINE, row};
+    return bf_ledger_apply(call->ledger, &change, 1, &call->err);
+}
+
 bf_status_t bf_facade_define_deploy(bf_facade_call_t *call)
 {
     static const char *const without[] = {"operator", NULL};
     const char *text = NULL;
     size_t len = 0;
-    int64_t id = 0;
+    bf_define_row_t row = {.id = 0};
     bf_status_t status = bf_facade_content(call, without, &text, &len);
     if (status == BF_OK) {
-        status =
-            bf_approval_deploy(call->approval, text, len, call->user, &id, &call->err);
-        bf_err_prefix(&call->err, "content: ");
+        status = bf_facade_new_define(call, text, len, &row);
     }
-    answer_id(call, id);
-    return status;
+    return status == BF_OK ? write_row(call, BF_LEDGER_INSERT, &row) : status;
 }
 
 bf_status_t bf_facade_define_redeploy(bf_facade_call_t *call)
@@ -199,22 +245,20 @@ bf_status_t bf_facade_define_redeploy(bf_facade_call_t *call)
     static const char *const without[] = {"operator", "processDefineId", NULL};
     const char *text = NULL;
     size_t len = 0;
-    int64_t id;
-    const bf_define_row_t *row;
+    int64_t id = 0;
+    const bf_define_row_t *old = NULL;
+    bf_define_row_t row = {.id = 0};
     bf_status_t status = bf_facade_need_id(call, "processDefineId", &id);
     if (status == BF_OK) {
-        status = bf_facade_need_define(call, id, &row);
+        status = bf_facade_need_define(call, id, &old);
     }
     if (status == BF_OK) {
         status = bf_facade_content(call, without, &text, &len);
     }
     if (status == BF_OK) {
-        status =
-            bf_approval_redeploy(call->approval, id, text, len, call->user, &call->err);
-        bf_err_prefix(&call->err, "content: ");
+        status = bf_facade_changed_define(call, old, text, len, &row);
     }
-    answer_id(call, id);
-    return status;
+    return status == BF_OK ? write_row(call, BF_LEDGER_UPDATE, &row) : status;
 }
 
 bf_status_t bf_facade_define_up_and_down(bf_facade_call_t *call)
@@ -231,7 +275,7 @@ bf_status_t bf_facade_define_up_and_down(bf_facade_call_t *call)
         return status;
     }
     if (state < 0) {
-        return bf_facade_ill(call, "state", "缺失 (missing)",
+        return bf_facade_ill(call, "state", "it is missing",
                              "state (or opType) as 1 usable, 0 not");
     }
     bf_ledger_change_t *changes = bf_arena_calloc(call->arena, count, sizeof(*changes));

@@ -304,7 +304,7 @@ static bf_status_t save_flow(bf_facade_call_t *call, bf_design_row_t *design,
     take_text(&flow, "displayName", &design->display_name);
     take_text(&flow, "type", &design->type);
     if (!design->name || !*design->name) {
-        return bf_facade_ill(call, "name", "缺失 (missing)", "the name of the flow");
+        return bf_facade_ill(call, "name", "it is missing", "the name of the flow");
     }
     design->is_deployed = 0;
     const bf_design_his_row_t *last = last_history(call, design->id);

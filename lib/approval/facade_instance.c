@@ -25,7 +25,7 @@ bf_status_t bf_facade_start(bf_facade_call_t *call)
         return status;
     }
     if (!define_id && (!name || !*name)) {
-        return bf_facade_ill(call, "processDefineId", "缺失 (missing)",
+        return bf_facade_ill(call, "processDefineId", "it is missing",
                              "the ID of a definition, or processDefineName");
     }
     bf_value_t args = bf_facade_rest(call, without);
@@ -257,10 +257,11 @@ bf_status_t bf_facade_instance_business(bf_facade_call_t *call)
     }
     const bf_facade_host_t *host = &call->facade->host;
     if (!host->read_business) {
-        return bf_err_set(&call->err, BF_E_UNSUPPORTED,
-                          "业务数据读取器未注册: nothing reads the business data of "
-                          "table %.64s; give the facade read_business",
-                          table);
+        return bf_err_set(
+            &call->err, BF_E_UNSUPPORTED,
+            "业务数据读取器未注册 (metaTableReader): nothing reads the business data of "
+            "table %.64s; give the facade read_business",
+            table);
     }
     return host->read_business(host->arg, call->arena, table, process->id, &call->data,
                                &call->err);
@@ -271,10 +272,10 @@ bf_status_t bf_facade_instance_business(bf_facade_call_t *call)
 bf_status_t bf_facade_cc_create(bf_facade_call_t *call)
 {
     const bf_process_row_t *process;
-    bf_approval_names_t names;
-    bf_status_t status = bf_facade_body_process(call, "processInstanceId", &process);
+    bf_approval_names_t names = {0};
+    bf_status_t status = bf_facade_need_users(call, "actorIds", &names);
     if (status == BF_OK) {
-        status = bf_facade_need_users(call, "actorIds", &names);
+        status = bf_facade_body_process(call, "processInstanceId", &process);
     }
     return status == BF_OK ? bf_approval_cc(call->approval, process->id, names.items,
                                             names.count, call->user, &call->err)

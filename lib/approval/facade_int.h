@@ -236,9 +236,6 @@ const char *bf_facade_first_task(const bf_value_t *json);
 
 /* --- publishing (facade_define.c), for designs, too --- */
 
-/** The changes of an action, applied at once. */
-#define BF_FACADE_FEW 4
-
 /** The flow of the body as JSON text: member `content` (text or map), else the rest. */
 bf_status_t bf_facade_content(bf_facade_call_t *call, const char *const *without,
                               const char **ret, size_t *ret_len);
@@ -297,6 +294,10 @@ bf_status_t bf_facade_task_jumps(bf_facade_call_t *call);
 bf_status_t bf_facade_task_candidates(bf_facade_call_t *call);
 bf_status_t bf_facade_task_add(bf_facade_call_t *call);
 bf_status_t bf_facade_task_transfer(bf_facade_call_t *call);
+
+bf_status_t bf_facade_dict_keys(bf_facade_call_t *call);
+bf_status_t bf_facade_dict(bf_facade_call_t *call);
+bf_status_t bf_facade_handlers(bf_facade_call_t *call);
 
 bf_status_t bf_facade_surrogate_page(bf_facade_call_t *call);
 bf_status_t bf_facade_surrogate_show(bf_facade_call_t *call);

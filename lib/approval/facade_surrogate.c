@@ -102,7 +102,7 @@ static bf_status_t take_people(bf_facade_call_t *call, bf_surrogate_row_t *row)
     row->process_name = name ? name : row->process_name;
     row->surrogate = agent ? agent : row->surrogate;
     if (!row->surrogate || !*row->surrogate) {
-        return bf_facade_ill(call, "surrogate", "缺失 (missing)",
+        return bf_facade_ill(call, "surrogate", "it is missing",
                              "the ID of the user who stands in");
     }
     status = bf_id_check("surrogate", row->surrogate, strlen(row->surrogate), &call->err);

@@ -263,10 +263,10 @@ bf_status_t bf_facade_task_add(bf_facade_call_t *call)
     bf_approval_names_t names;
     bf_status_t status = bf_facade_need_id(call, "processTaskId", &id);
     if (status == BF_OK) {
-        status = bf_facade_need_task(call, id, &task);
+        status = bf_facade_need_users(call, "actorIds", &names);
     }
     if (status == BF_OK) {
-        status = bf_facade_need_users(call, "actorIds", &names);
+        status = bf_facade_need_task(call, id, &task);
     }
     if (status != BF_OK) {
         return status;
@@ -327,9 +327,6 @@ bf_status_t bf_facade_task_transfer(bf_facade_call_t *call)
     const char *to = NULL;
     bf_status_t status = bf_facade_need_id(call, "processTaskId", &id);
     if (status == BF_OK) {
-        status = bf_facade_need_task(call, id, &task);
-    }
-    if (status == BF_OK) {
         status = bf_facade_get_text(call, "fromActor", &from);
     }
     if (status == BF_OK) {
@@ -338,12 +335,15 @@ bf_status_t bf_facade_task_transfer(bf_facade_call_t *call)
     if (status == BF_OK) {
         status = bf_id_check("toActor", to, strlen(to), &call->err);
     }
+    if (status == BF_OK) {
+        status = bf_facade_need_task(call, id, &task);
+    }
     if (status != BF_OK) {
         return status;
     }
     from = from && *from ? from : call->user;
     if (!from) {
-        return bf_facade_ill(call, "fromActor", "缺失 (missing)", "the ID of an actor");
+        return bf_facade_ill(call, "fromActor", "it is missing", "the ID of an actor");
     }
     if (call->user && strcmp(from, call->user) != 0 &&
         !bf_approval_is_system(call->user)) {
