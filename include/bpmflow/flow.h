@@ -81,9 +81,10 @@ typedef struct bf_flow {
     uint32_t node_count;
     const bf_flow_edge_t *edges;
     uint32_t edge_count;
-    const bf_flow_node_t *start;      /* the only one */
-    const bf_flow_node_t *first_task; /* first task in the order of walking from the
-                                       * start; NULL = none */
+    const bf_flow_node_t *const *by_id; /* all nodes, sorted by ID */
+    const bf_flow_node_t *start;        /* the only one */
+    const bf_flow_node_t *first_task;   /* first task in the order of walking from the
+                                         * start; NULL = none */
 } bf_flow_t;
 
 /**
@@ -106,7 +107,11 @@ const bf_flow_node_t *bf_flow_find(const bf_flow_t *flow, const char *id);
  * @return BF_OK, BF_E_NOMEM
  */
 bf_status_t bf_flow_reach(const bf_flow_t *flow, const bf_flow_node_t *from,
-                          bf_arena_t *arena, const bool **ret, bf_err_t *err) BF_MUST_USE;
+                          bf_arena_t *arena, const bool **ret) BF_MUST_USE;
+
+/** From where ways of one edge or more lead to a node; as bf_flow_reach(). */
+bf_status_t bf_flow_sources(const bf_flow_t *flow, const bf_flow_node_t *to,
+                            bf_arena_t *arena, const bool **ret) BF_MUST_USE;
 
 /** Text of a type, "task"; static. */
 const char *bf_flow_type_name(bf_flow_type_t type);

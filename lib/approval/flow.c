@@ -224,6 +224,29 @@ static bf_status_t read_edge(const reader_t *r, const bf_value_t *value, uint32_
     return read_expr(r, properties, "expr", of, &edge->expr);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    const bf_flow_node_t *const *x = a;
+    const bf_flow_node_t *const *y = b;
+    return strcmp((*x)->id, (*y)->id);
+}
+
+static bf_status_t sort_nodes(const reader_t *r)
+{
+    bf_flow_t *flow = r->flow;
+    const bf_flow_node_t **sorted =
+        bf_arena_calloc(r->arena, (size_t)flow->node_count + 1, sizeof(*sorted));
+    if (!sorted) {
+        return bf_err_nomem(r->err, "a definition");
+    }
+    for (uint32_t i = 0; i < flow->node_count; i++) {
+        sorted[i] = &flow->nodes[i];
+    }
+    qsort(sorted, flow->node_count, sizeof(const void *), compare_ids);
+    flow->by_id = sorted;
+    return BF_OK;
+}
+
 /* Lists of the edges of each node, in the order of the file. */
 static bf_status_t link_edges(const reader_t *r)
 {
@@ -349,6 +372,9 @@ static bf_status_t read_flow(reader_t *r)
     if (rc == BF_OK) {
         rc = link_edges(r);
     }
+    if (rc == BF_OK) {
+        rc = sort_nodes(r);
+    }
     return rc == BF_OK ? find_start(r) : rc;
 }
 
@@ -388,35 +414,56 @@ bf_status_t bf_flow_load(bf_arena_t *arena, const char *text, size_t len,
 
 const bf_flow_node_t *bf_flow_find(const bf_flow_t *flow, const char *id)
 {
-    for (uint32_t i = 0; i < flow->node_count; i++) {
-        if (!strcmp(flow->nodes[i].id, id)) {
-            return &flow->nodes[i];
+    uint32_t low = 0;
+    uint32_t high = flow->node_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = strcmp(flow->by_id[middle]->id, id);
+        if (!order) {
+            return flow->by_id[middle];
         }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
     }
     return NULL;
 }
 
-bf_status_t bf_flow_reach(const bf_flow_t *flow, const bf_flow_node_t *from,
-                          bf_arena_t *arena, const bool **ret, bf_err_t *err)
+/* Depth first along the edges, or against them. */
+static bf_status_t mark(const bf_flow_t *flow, const bf_flow_node_t *node, bool backwards,
+                        bf_arena_t *arena, const bool **ret)
 {
     bool *seen = bf_arena_calloc(arena, flow->node_count, sizeof(*seen));
     const bf_flow_node_t **stack =
         bf_arena_calloc(arena, (size_t)flow->node_count + 1, sizeof(*stack));
     if (!seen || !stack) {
-        return bf_err_nomem(err, "the ways of a definition");
+        return BF_E_NOMEM;
     }
     uint32_t count = 0;
-    stack[count++] = from;
+    stack[count++] = node;
     while (count) {
-        const bf_flow_node_t *node = stack[--count];
-        for (uint32_t i = 0; i < node->out_count; i++) {
-            const bf_flow_node_t *target = node->out[i]->target;
-            if (!seen[target->index]) {
-                seen[target->index] = true;
-                stack[count++] = target;
+        const bf_flow_node_t *at = stack[--count];
+        uint32_t edges = backwards ? at->in_count : at->out_count;
+        for (uint32_t i = 0; i < edges; i++) {
+            const bf_flow_node_t *next =
+                backwards ? at->in[i]->source : at->out[i]->target;
+            if (!seen[next->index]) {
+                seen[next->index] = true;
+                stack[count++] = next;
             }
         }
     }
     *ret = seen;
     return BF_OK;
+}
+
+bf_status_t bf_flow_reach(const bf_flow_t *flow, const bf_flow_node_t *from,
+                          bf_arena_t *arena, const bool **ret)
+{
+    return mark(flow, from, false, arena, ret);
+}
+
+bf_status_t bf_flow_sources(const bf_flow_t *flow, const bf_flow_node_t *to,
+                            bf_arena_t *arena, const bool **ret)
+{
+    return mark(flow, to, true, arena, ret);
 }

@@ -478,31 +478,26 @@ bf_status_t bf_route_void(bf_stage_t *stage, bf_case_t *c, const bf_staged_task_
 static bf_status_t is_awaited(bf_stage_t *stage, const bf_token_t *join, bool *ret)
 {
     const bf_case_t *c = join->of;
-    bf_status_t rc = BF_OK;
-    const bool *reach;
+    const bool *before;
+    const bool *behind;
+    if (bf_flow_sources(c->flow, join->node, &stage->arena, &before) != BF_OK ||
+        bf_flow_reach(c->flow, join->node, &stage->arena, &behind) != BF_OK) {
+        return bf_stage_nomem(stage);
+    }
     *ret = false;
-    for (size_t i = 0; rc == BF_OK && !*ret && i < c->task_count; i++) {
+    for (size_t i = 0; !*ret && i < c->task_count; i++) {
         const bf_flow_node_t *node =
             c->tasks[i]->row.task_state == BF_APPROVAL_DOING
                 ? bf_flow_find(c->flow, c->tasks[i]->row.task_name)
                 : NULL;
-        if (node) {
-            rc = bf_flow_reach(c->flow, node, &stage->arena, &reach, stage->err);
-            *ret = rc == BF_OK && reach[join->node->index];
-        }
+        *ret = node && before[node->index];
     }
-    const bool *back = NULL;
-    if (rc == BF_OK && !*ret) {
-        rc = bf_flow_reach(c->flow, join->node, &stage->arena, &back, stage->err);
-    }
-    for (size_t i = 0; rc == BF_OK && !*ret && i < stage->join_count; i++) {
+    for (size_t i = 0; !*ret && i < stage->join_count; i++) {
         const bf_token_t *other = &stage->joins[i];
-        if (other->of == c && other->node != join->node && !back[other->node->index]) {
-            rc = bf_flow_reach(c->flow, other->node, &stage->arena, &reach, stage->err);
-            *ret = rc == BF_OK && reach[join->node->index];
-        }
+        *ret = other->of == c && other->node != join->node &&
+               before[other->node->index] && !behind[other->node->index];
     }
-    return rc;
+    return BF_OK;
 }
 
 /* Arrivals of earlier operations: one a join, the last. */
