@@ -33,6 +33,7 @@ typedef struct reader {
     bf_flow_t *flow;
     bf_flow_node_t *nodes;
     bf_flow_edge_t *edges;
+    bool is_short; /* of memory, somewhere */
     bf_err_t *err;
 } reader_t;
 
@@ -43,13 +44,15 @@ static const char *text_in(const bf_value_t *map, const char *name)
 }
 
 /* A text or a number as text. */
-static const char *word_in(const reader_t *r, const bf_value_t *map, const char *name)
+static const char *word_in(reader_t *r, const bf_value_t *map, const char *name)
 {
     const bf_value_t *value = bf_value_get_str(map, name);
     if (value && value->type == BF_VALUE_INT) {
         char text[BF_NUM_TEXT_MAX];
         (void)bf_num_format_i64(value->as.integer, text);
-        return bf_arena_strdup(r->arena, text);
+        const char *copy = bf_arena_strdup(r->arena, text);
+        r->is_short = r->is_short || !copy;
+        return copy;
     }
     return text_in(map, name);
 }
@@ -59,7 +62,7 @@ static bool is_blank(const char *text)
     return !text[strspn(text, " \t\r\n")];
 }
 
-static bf_status_t read_expr(const reader_t *r, const bf_value_t *map, const char *name,
+static bf_status_t read_expr(reader_t *r, const bf_value_t *map, const char *name,
                              const char *of, const bf_expr_t **ret)
 {
     const char *text = bf_value_get_cstr(map, name);
@@ -76,8 +79,7 @@ static bf_status_t read_expr(const reader_t *r, const bf_value_t *map, const cha
     return BF_OK;
 }
 
-static bf_status_t read_type(const reader_t *r, const bf_value_t *value,
-                             bf_flow_node_t *node)
+static bf_status_t read_type(reader_t *r, const bf_value_t *value, bf_flow_node_t *node)
 {
     const char *type = text_in(value, "type");
     const char *bare = type;
@@ -97,7 +99,7 @@ static bf_status_t read_type(const reader_t *r, const bf_value_t *value,
         r->flow->name, node->id, type ? type : "");
 }
 
-static void read_ways(const reader_t *r, bf_flow_node_t *node)
+static void read_ways(reader_t *r, bf_flow_node_t *node)
 {
     const bf_value_t *p = &node->properties;
     const char *perform = word_in(r, p, "performType");
@@ -116,7 +118,7 @@ static void read_ways(const reader_t *r, bf_flow_node_t *node)
 }
 
 /* The permissions of the fields and the condition of a countersign are in one map. */
-static bf_status_t read_field(const reader_t *r, bf_flow_node_t *node)
+static bf_status_t read_field(reader_t *r, bf_flow_node_t *node)
 {
     const bf_value_t *field = bf_value_get_str(&node->properties, "field");
     if (field && field->type == BF_VALUE_MAP) {
@@ -130,7 +132,7 @@ static bf_status_t read_field(const reader_t *r, bf_flow_node_t *node)
     return rc;
 }
 
-static bf_status_t read_properties(const reader_t *r, bf_flow_node_t *node)
+static bf_status_t read_properties(reader_t *r, bf_flow_node_t *node)
 {
     const bf_value_t *p = &node->properties;
     node->form = text_in(p, "form");
@@ -158,11 +160,14 @@ static const char *text_value(const bf_value_t *value)
     return text_in(value, "text");
 }
 
-static bf_status_t read_node(const reader_t *r, const bf_value_t *value, uint32_t index)
+static bf_status_t read_node(reader_t *r, const bf_value_t *value, uint32_t index)
 {
     bf_flow_node_t *node = &r->nodes[index];
     node->index = index;
     node->id = word_in(r, value, "id");
+    if (r->is_short) {
+        return bf_err_nomem(r->err, "a definition");
+    }
     if (!node->id) {
         return bf_err_set(r->err, BF_E_INVALID,
                           "definition %s: node %u has no id; give it one", r->flow->name,
@@ -189,15 +194,18 @@ static bf_status_t read_node(const reader_t *r, const bf_value_t *value, uint32_
                            ? *properties
                            : (bf_value_t){.type = BF_VALUE_MAP};
     bf_status_t rc = read_type(r, value, node);
-    return rc == BF_OK ? read_properties(r, node) : rc;
+    if (rc == BF_OK) {
+        rc = read_properties(r, node);
+    }
+    return rc == BF_OK && r->is_short ? bf_err_nomem(r->err, "a definition") : rc;
 }
 
-static const bf_flow_node_t *end_of(const reader_t *r, const bf_value_t *value,
+static const bf_flow_node_t *end_of(reader_t *r, const bf_value_t *value,
                                     const char *name, uint32_t index)
 {
     const char *id = word_in(r, value, name);
     const bf_flow_node_t *node = id ? bf_map_get_str(r->ids, id) : NULL;
-    if (!node) {
+    if (!node && !r->is_short) {
         (void)bf_err_set(r->err, BF_E_INVALID,
                          "definition %s: %s of edge %u names no node (\"%s\"); draw the "
                          "edge anew",
@@ -206,12 +214,15 @@ static const bf_flow_node_t *end_of(const reader_t *r, const bf_value_t *value,
     return node;
 }
 
-static bf_status_t read_edge(const reader_t *r, const bf_value_t *value, uint32_t index)
+static bf_status_t read_edge(reader_t *r, const bf_value_t *value, uint32_t index)
 {
     bf_flow_edge_t *edge = &r->edges[index];
     edge->id = word_in(r, value, "id");
     edge->source = end_of(r, value, "sourceNodeId", index);
     edge->target = edge->source ? end_of(r, value, "targetNodeId", index) : NULL;
+    if (r->is_short) {
+        return bf_err_nomem(r->err, "a definition");
+    }
     if (!edge->target) {
         return BF_E_INVALID;
     }
@@ -231,7 +242,7 @@ static int compare_ids(const void *a, const void *b)
     return strcmp((*x)->id, (*y)->id);
 }
 
-static bf_status_t sort_nodes(const reader_t *r)
+static bf_status_t sort_nodes(reader_t *r)
 {
     bf_flow_t *flow = r->flow;
     const bf_flow_node_t **sorted =
@@ -248,7 +259,7 @@ static bf_status_t sort_nodes(const reader_t *r)
 }
 
 /* Lists of the edges of each node, in the order of the file. */
-static bf_status_t link_edges(const reader_t *r)
+static bf_status_t link_edges(reader_t *r)
 {
     const bf_flow_t *flow = r->flow;
     const bf_flow_edge_t **all =
@@ -280,7 +291,7 @@ static bf_status_t link_edges(const reader_t *r)
 }
 
 /* The first task in breadth from the start. */
-static bf_status_t find_first_task(const reader_t *r)
+static bf_status_t find_first_task(reader_t *r)
 {
     bf_flow_t *flow = r->flow;
     const bf_flow_node_t **queue =
@@ -309,7 +320,7 @@ static bf_status_t find_first_task(const reader_t *r)
     return BF_OK;
 }
 
-static bf_status_t find_start(const reader_t *r)
+static bf_status_t find_start(reader_t *r)
 {
     bf_flow_t *flow = r->flow;
     for (uint32_t i = 0; i < flow->node_count; i++) {
@@ -330,7 +341,7 @@ static bf_status_t find_start(const reader_t *r)
     return find_first_task(r);
 }
 
-static bf_status_t count_of(const reader_t *r, const char *name, uint32_t max,
+static bf_status_t count_of(reader_t *r, const char *name, uint32_t max,
                             const bf_value_t **ret)
 {
     static const bf_value_t none = {.type = BF_VALUE_LIST};
@@ -393,6 +404,9 @@ bf_status_t bf_flow_load(bf_arena_t *arena, const char *text, size_t len,
         return rc;
     }
     flow->name = word_in(&r, &flow->json, "name");
+    if (r.is_short) {
+        return bf_err_nomem(err, "a definition");
+    }
     if (!flow->name || strlen(flow->name) > NAME_MAX_BYTES) {
         return bf_err_set(
             err, BF_E_INVALID,

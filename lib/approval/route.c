@@ -566,7 +566,7 @@ static bf_status_t pass_join(bf_stage_t *stage, bool *ret_passed)
     bf_status_t rc = BF_OK;
     *ret_passed = false;
     for (size_t i = 0; rc == BF_OK && i < stage->join_count; i++) {
-        bool awaited;
+        bool awaited = true;
         bf_token_t join = stage->joins[i];
         rc = is_awaited(stage, &join, &awaited);
         if (rc == BF_OK && !awaited) {

@@ -67,8 +67,11 @@ bf_status_t bf_submit_filter(bf_stage_t *stage, const bf_flow_node_t *node,
     }
     bf_member_t *members =
         bf_arena_calloc(&stage->arena, args->len + 1U, sizeof(*members));
-    bf_status_t rc = members ? BF_OK : bf_stage_nomem(stage);
+    bf_status_t rc = BF_OK;
     uint32_t count = 0;
+    if (!members) {
+        return bf_stage_nomem(stage);
+    }
     for (uint32_t i = 0; rc == BF_OK && i < args->len; i++) {
         bool dropped = false;
         rc = is_dropped(stage, node, args->as.members[i].name, &dropped);
