@@ -18,7 +18,7 @@ static bf_member_t *find_member(const bf_facade_map_t *map, const char *name,
 {
     for (uint32_t i = 0; i < map->used; i++) {
         if (map->members[i].name_len == name_len &&
-            bf_same_bytes(map->members[i].name, name, name_len)) {
+            !memcmp(map->members[i].name, name, name_len)) {
             return &map->members[i];
         }
     }
