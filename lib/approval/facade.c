@@ -205,21 +205,26 @@ static bf_status_t run_action(bf_facade_call_t *call, const char *name)
     return bf_err_set(&call->err, BF_E_UNSUPPORTED, "未知 action: %.100s", name);
 }
 
-static bf_status_t answer(bf_facade_call_t *call, bf_status_t status, bf_value_t *ret)
+/* Members of an answer: taken before the action, so that what was done can be told. */
+enum { CODE, MSG, DATA, ANSWER_MEMBERS };
+
+static bf_status_t answer(bf_facade_call_t *call, bf_status_t status,
+                          bf_member_t members[ANSWER_MEMBERS], bf_value_t *ret)
 {
     bool ok = status == BF_OK && !call->is_nomem;
-    const char *text = ok                  ? "成功"
-                       : call->err.text[0] ? call->err.text
-                                           : "out of memory; send less at once";
-    call->is_nomem = false;
-    bf_facade_map_t map;
-    bf_facade_map_init(call, &map);
-    bf_facade_put_int(&map, "code", ok ? BF_FACADE_OK : BF_FACADE_FAILED);
-    bf_facade_put_text(&map, "msg", text);
-    if (ok) {
-        bf_facade_put(&map, "data", call->data);
+    bf_value_t text = bf_value_cstr("成功");
+    if (!ok) {
+        call->is_nomem = false;
+        text =
+            bf_facade_text(call, call->err.text[0] ? call->err.text
+                                                   : "out of memory; send less at once");
     }
-    *ret = bf_facade_map_value(&map);
+    members[CODE] =
+        (bf_member_t){"code", 4, bf_value_int(ok ? BF_FACADE_OK : BF_FACADE_FAILED)};
+    members[MSG] = (bf_member_t){"msg", 3, text};
+    members[DATA] = (bf_member_t){"data", 4, call->data};
+    *ret = (bf_value_t){
+        .type = BF_VALUE_MAP, .len = ok ? ANSWER_MEMBERS : DATA, .as.members = members};
     return call->is_nomem ? BF_E_NOMEM : BF_OK;
 }
 
@@ -238,8 +243,12 @@ bf_status_t bf_facade_call(bf_facade_t *facade, const char *action, const char *
                            const bf_value_t *body, bf_arena_t *arena, bf_value_t *ret)
 {
     bf_facade_call_t call = call_of(facade, user, body, arena);
+    bf_member_t *members = bf_arena_calloc(arena, ANSWER_MEMBERS, sizeof(*members));
+    if (!members) {
+        return BF_E_NOMEM;
+    }
     bf_status_t status = run_action(&call, action ? action : "");
-    return answer(&call, status, ret);
+    return answer(&call, status, members, ret);
 }
 
 bf_status_t bf_facade_call_json(bf_facade_t *facade, const char *action, const char *user,
@@ -247,6 +256,10 @@ bf_status_t bf_facade_call_json(bf_facade_t *facade, const char *action, const c
                                 bf_value_t *ret)
 {
     bf_facade_call_t call = call_of(facade, user, NULL, arena);
+    bf_member_t *members = bf_arena_calloc(arena, ANSWER_MEMBERS, sizeof(*members));
+    if (!members) {
+        return BF_E_NOMEM;
+    }
     bf_value_t body = bf_value_null();
     bf_json_limits_t limits = {.max_bytes = facade->host.max_body_bytes};
     bf_status_t status = BF_OK;
@@ -258,5 +271,5 @@ bf_status_t bf_facade_call_json(bf_facade_t *facade, const char *action, const c
         call.body = &body;
         status = run_action(&call, action ? action : "");
     }
-    return answer(&call, status, ret);
+    return answer(&call, status, members, ret);
 }

@@ -70,8 +70,10 @@ static bool is_empty_list(const bf_value_t *flow, const char *member)
 static bool is_begun(bf_facade_call_t *call, const char *text, size_t len, heading_t *ret)
 {
     bf_value_t flow;
-    if (bf_json_parse(call->arena, text, len, NULL, &flow, NULL) != BF_OK ||
-        !is_empty_list(&flow, "nodes") || !is_empty_list(&flow, "edges")) {
+    bf_status_t status = bf_json_parse(call->arena, text, len, NULL, &flow, NULL);
+    call->is_nomem = call->is_nomem || status == BF_E_NOMEM;
+    if (status != BF_OK || !is_empty_list(&flow, "nodes") ||
+        !is_empty_list(&flow, "edges")) {
         return false;
     }
     const char *name = bf_value_get_cstr(&flow, "name");
@@ -224,7 +226,7 @@ static bf_status_t write_row(bf_facade_call_t *call, bf_ledger_verb_t verb,
 {
     answer_id(call, row->id);
     bf_ledger_change_t change = {verb, BF_LEDGER_DEFINE, row};
-    return bf_ledger_apply(call->ledger, &change, 1, &call->err);
+    return bf_facade_apply(call, &change, 1);
 }
 
 bf_status_t bf_facade_define_deploy(bf_facade_call_t *call)
@@ -294,8 +296,7 @@ bf_status_t bf_facade_define_up_and_down(bf_facade_call_t *call)
                 (bf_ledger_change_t){BF_LEDGER_UPDATE, BF_LEDGER_DEFINE, &rows[i]};
         }
     }
-    return status == BF_OK ? bf_ledger_apply(call->ledger, changes, count, &call->err)
-                           : status;
+    return status == BF_OK ? bf_facade_apply(call, changes, count) : status;
 }
 
 bf_status_t bf_facade_define_remove(bf_facade_call_t *call)
@@ -315,6 +316,5 @@ bf_status_t bf_facade_define_remove(bf_facade_call_t *call)
         status = bf_facade_need_define(call, ids[i], &row);
         changes[i] = (bf_ledger_change_t){BF_LEDGER_DELETE, BF_LEDGER_DEFINE, row};
     }
-    return status == BF_OK ? bf_ledger_apply(call->ledger, changes, count, &call->err)
-                           : status;
+    return status == BF_OK ? bf_facade_apply(call, changes, count) : status;
 }

@@ -320,9 +320,7 @@ static bf_status_t save_flow(bf_facade_call_t *call, bf_design_row_t *design,
     bf_ledger_change_t changes[] = {{verb, BF_LEDGER_DESIGN, design},
                                     {BF_LEDGER_INSERT, BF_LEDGER_DESIGN_HIS, &history}};
     bool is_same = last && bf_value_equal(&before, &flow);
-    return status == BF_OK
-               ? bf_ledger_apply(call->ledger, changes, is_same ? 1 : 2, &call->err)
-               : status;
+    return status == BF_OK ? bf_facade_apply(call, changes, is_same ? 1 : 2) : status;
 }
 
 static void answer_id(bf_facade_call_t *call, const char *member, int64_t id)
@@ -390,7 +388,8 @@ bf_status_t bf_facade_design_update(bf_facade_call_t *call)
     }
     bf_facade_touch(call, &design.audit);
     answer_id(call, "id", design.id);
-    return bf_ledger_update(call->ledger, BF_LEDGER_DESIGN, &design, &call->err);
+    bf_ledger_change_t change = {BF_LEDGER_UPDATE, BF_LEDGER_DESIGN, &design};
+    return bf_facade_apply(call, &change, 1);
 }
 
 /* --- publishing --- */
@@ -405,7 +404,7 @@ static bf_status_t publish(bf_facade_call_t *call, const bf_design_row_t *old,
     bf_ledger_change_t changes[] = {{verb, BF_LEDGER_DEFINE, define},
                                     {BF_LEDGER_UPDATE, BF_LEDGER_DESIGN, &design}};
     answer_id(call, "processDefineId", define->id);
-    return bf_ledger_apply(call->ledger, changes, 2, &call->err);
+    return bf_facade_apply(call, changes, 2);
 }
 
 static bf_status_t need_content(bf_facade_call_t *call, const bf_design_row_t **ret,
@@ -515,5 +514,5 @@ bf_status_t bf_facade_design_remove(bf_facade_call_t *call)
             (bf_ledger_change_t){BF_LEDGER_DELETE, BF_LEDGER_DESIGN,
                                  bf_ledger_find(call->ledger, BF_LEDGER_DESIGN, ids[i])};
     }
-    return bf_ledger_apply(call->ledger, changes, count, &call->err);
+    return bf_facade_apply(call, changes, count);
 }

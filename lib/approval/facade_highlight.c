@@ -83,8 +83,9 @@ static bool is_true(light_t *light, const bf_expr_t *expr)
                          .arena = light->call->arena,
                          .now_wall_ms = bf_approval_now_ms(light->call->approval)};
     bf_value_t value = bf_value_null();
-    return bf_expr_eval(expr, &env, &value, NULL) == BF_OK &&
-           value.type == BF_VALUE_BOOL && value.as.boolean;
+    bf_status_t status = bf_expr_eval(expr, &env, &value, NULL);
+    light->call->is_nomem = light->call->is_nomem || status == BF_E_NOMEM;
+    return status == BF_OK && value.type == BF_VALUE_BOOL && value.as.boolean;
 }
 
 static bool has_true_edge(light_t *light, const bf_flow_node_t *node)
@@ -205,7 +206,10 @@ static bf_status_t add_row(light_t *light, progress_t *progress,
         return status;
     }
     const char *key = bf_arena_printf(call->arena, "operatorList_%s", task->task_name);
-    const bf_value_t *all = key ? bf_value_get_str(&vars, key) : NULL;
+    if (!key) {
+        return bf_err_nomem(&call->err, "members");
+    }
+    const bf_value_t *all = bf_value_get_str(&vars, key);
     bf_value_t actors = bf_facade_actors(call, task->id);
     const bf_value_t *const sources[] = {all, &actors};
     for (size_t k = 0; k < 2; k++) {

@@ -14,6 +14,7 @@ bf_status_t bf_facade_start(bf_facade_call_t *call)
     int64_t define_id;
     const char *name = NULL;
     int64_t id = 0;
+    char *text = bf_facade_answer_id(call, "processInstanceId");
     bf_status_t status = bf_facade_need_user(call);
     if (status == BF_OK) {
         status = bf_facade_get_id(call, "processDefineId", &define_id);
@@ -30,11 +31,13 @@ bf_status_t bf_facade_start(bf_facade_call_t *call)
     }
     bf_value_t args = bf_facade_rest(call, without);
     bf_approval_start_t start = {define_id, name, call->user, &args};
-    status = bf_approval_start_and_execute(call->approval, &start, &id, &call->err);
-    bf_facade_map_t map;
-    bf_facade_map_init(call, &map);
-    bf_facade_put_id(&map, "processInstanceId", id);
-    call->data = bf_facade_map_value(&map);
+    status = bf_facade_ready(call);
+    if (status == BF_OK) {
+        status = bf_approval_start_and_execute(call->approval, &start, &id, &call->err);
+    }
+    if (status == BF_OK) {
+        bf_facade_set_id(call, text, id);
+    }
     return status;
 }
 
@@ -323,7 +326,8 @@ bf_status_t bf_facade_cc_read(bf_facade_call_t *call)
             bf_cc_row_t read = *cc;
             read.state = 1;
             bf_facade_touch(call, &read.audit);
-            return bf_ledger_update(call->ledger, BF_LEDGER_CC, &read, &call->err);
+            bf_ledger_change_t change = {BF_LEDGER_UPDATE, BF_LEDGER_CC, &read};
+            return bf_facade_apply(call, &change, 1);
         }
     }
     return status;

@@ -77,6 +77,10 @@ bf_value_t bf_facade_list_value(const bf_facade_list_t *list);
 const char *bf_facade_copy(bf_facade_call_t *call, const char *text);
 bf_value_t bf_facade_text(bf_facade_call_t *call, const char *text);
 bf_value_t bf_facade_id(bf_facade_call_t *call, int64_t id);
+/** The answer {member: id} for an ID that is not known yet.
+ *  @return room for its text, for bf_facade_set_id(); NULL (and call->is_nomem) */
+char *bf_facade_answer_id(bf_facade_call_t *call, const char *member);
+void bf_facade_set_id(bf_facade_call_t *call, char *text, int64_t id);
 
 /** A column of JSON; an empty map where it is empty. */
 bf_status_t bf_facade_read_json(bf_facade_call_t *call, const char *text,
@@ -247,6 +251,14 @@ bf_status_t bf_facade_new_define(bf_facade_call_t *call, const char *text, size_
 /** The row with that content in place of its own: checked, not written. */
 bf_status_t bf_facade_changed_define(bf_facade_call_t *call, const bf_define_row_t *old,
                                      const char *text, size_t len, bf_define_row_t *ret);
+
+/** Is everything built that the answer needs? To be asked before something is changed.
+ *  BF_OK, BF_E_NOMEM */
+bf_status_t bf_facade_ready(bf_facade_call_t *call);
+
+/** Changes of the ledger, when everything is ready. */
+bf_status_t bf_facade_apply(bf_facade_call_t *call, const bf_ledger_change_t *changes,
+                            size_t count);
 
 /** Audit columns of a new row, and of a changed one. */
 bf_audit_t bf_facade_audit(const bf_facade_call_t *call);

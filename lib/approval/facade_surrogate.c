@@ -151,7 +151,7 @@ static bf_status_t write_row(bf_facade_call_t *call, bf_surrogate_row_t *row,
     bf_facade_put_id(&map, "id", row->id);
     call->data = bf_facade_map_value(&map);
     bf_ledger_change_t change = {verb, BF_LEDGER_SURROGATE, row};
-    return bf_ledger_apply(call->ledger, &change, 1, &call->err);
+    return bf_facade_apply(call, &change, 1);
 }
 
 bf_status_t bf_facade_surrogate_update(bf_facade_call_t *call)
@@ -204,6 +204,5 @@ bf_status_t bf_facade_surrogate_remove(bf_facade_call_t *call)
         status = find_own(call, ids[i], &row);
         changes[i] = (bf_ledger_change_t){BF_LEDGER_DELETE, BF_LEDGER_SURROGATE, row};
     }
-    return status == BF_OK ? bf_ledger_apply(call->ledger, changes, count, &call->err)
-                           : status;
+    return status == BF_OK ? bf_facade_apply(call, changes, count) : status;
 }

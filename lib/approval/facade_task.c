@@ -99,6 +99,10 @@ bf_status_t bf_facade_task_execute(bf_facade_call_t *call)
                           (long long)type);
     }
     bf_value_t args = bf_facade_rest(call, without);
+    status = bf_facade_ready(call);
+    if (status != BF_OK) {
+        return status;
+    }
     execute.submit_type = (bf_submit_type_t)type;
     execute.args = &args;
     return bf_approval_execute(call->approval, &execute, &call->err);
@@ -316,7 +320,7 @@ static bf_status_t replace_actor(bf_facade_call_t *call, const bf_task_row_t *ta
                           .create_user = call->user};
     bf_ledger_change_t changes[] = {{BF_LEDGER_INSERT, BF_LEDGER_ACTOR, &row},
                                     {BF_LEDGER_DELETE, BF_LEDGER_ACTOR, old}};
-    return bf_ledger_apply(call->ledger, changes, 2, &call->err);
+    return bf_facade_apply(call, changes, 2);
 }
 
 bf_status_t bf_facade_task_transfer(bf_facade_call_t *call)

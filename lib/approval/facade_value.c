@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpmflow/array.h"
+#include "bpmflow/num.h"
 #include "lib/approval/facade_int.h"
 
 void bf_facade_map_init(bf_facade_call_t *call, bf_facade_map_t *map)
@@ -148,8 +149,10 @@ bool bf_facade_has_name(const bf_facade_list_t *list, const char *text)
 
 void bf_facade_add_name(bf_facade_list_t *list, const char *text)
 {
-    if (!bf_facade_has_name(list, text)) {
-        bf_facade_add(list, bf_facade_text(list->call, text));
+    bf_value_t copy = bf_facade_has_name(list, text) ? bf_value_null()
+                                                     : bf_facade_text(list->call, text);
+    if (copy.type == BF_VALUE_STRING) {
+        bf_facade_add(list, copy);
     }
 }
 
@@ -195,4 +198,36 @@ bf_value_t bf_facade_form(bf_facade_call_t *call, const bf_value_t *vars,
         }
     }
     return bf_facade_map_value(&map);
+}
+
+char *bf_facade_answer_id(bf_facade_call_t *call, const char *member)
+{
+    char *text = bf_arena_calloc(call->arena, 1, BF_NUM_TEXT_MAX);
+    call->is_nomem = call->is_nomem || !text;
+    bf_facade_map_t map;
+    bf_facade_map_init(call, &map);
+    bf_facade_put(&map, member, bf_value_string(text ? text : "", 0));
+    call->data = bf_facade_map_value(&map);
+    return text;
+}
+
+void bf_facade_set_id(bf_facade_call_t *call, char *text, int64_t id)
+{
+    size_t len = bf_num_format_i64(id, text);
+    /* the members are those of bf_facade_answer_id() */
+    bf_member_t *member = (bf_member_t *)(uintptr_t)call->data.as.members;
+    member->value = bf_value_string(text, len);
+}
+
+bf_status_t bf_facade_ready(bf_facade_call_t *call)
+{
+    return call->is_nomem ? bf_err_nomem(&call->err, "the answer") : BF_OK;
+}
+
+bf_status_t bf_facade_apply(bf_facade_call_t *call, const bf_ledger_change_t *changes,
+                            size_t count)
+{
+    bf_status_t status = bf_facade_ready(call);
+    return status == BF_OK ? bf_ledger_apply(call->ledger, changes, count, &call->err)
+                           : status;
 }
