@@ -5,8 +5,10 @@
  * boss1); who is called far... is in D02, which farboss leads.  Role task4 = roleA,
  * roleB; finance = finA, finB.
  *
- * Own handlers: test.Failing fails, test.Target names the node that the variable "target"
- * names, test.Mark sets the variable "marked" to the ID of its node.
+ * The handlers of the original's tests: TestCustomHandler says that it ran
+ * (customNodeRan), TestDecisionHandler names task2 for an amount over 1000, else task3.
+ * Handlers of ours: test.Failing fails, test.Target names the node that the variable
+ * "target" names, test.Mark sets the variable "marked" to the ID of its node.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -98,23 +100,51 @@ static bf_status_t name_target(void *arg, const bf_approval_call_t *call,
     return BF_OK;
 }
 
+static bf_status_t by_amount(void *arg, const bf_approval_call_t *call, const char **ret,
+                             bf_err_t *err)
+{
+    (void)arg;
+    (void)err;
+    const bf_value_t *amount = bf_value_get_str(call->variables, "amount");
+    bool is_high =
+        amount && ((amount->type == BF_VALUE_INT && amount->as.integer > 1000) ||
+                   (amount->type == BF_VALUE_REAL && amount->as.real > 1000));
+    *ret = is_high ? "task2" : "task3";
+    return BF_OK;
+}
+
+static bf_status_t set_one(bf_arena_t *arena, const char *name, bf_value_t value,
+                           bf_value_t *ret, bf_err_t *err)
+{
+    bf_member_t *member = bf_arena_calloc(arena, 1, sizeof(*member));
+    if (!member) {
+        return bf_err_nomem(err, "a variable");
+    }
+    *member = (bf_member_t){name, (uint32_t)strlen(name), value};
+    *ret = (bf_value_t){.type = BF_VALUE_MAP, .len = 1, .as.members = member};
+    return BF_OK;
+}
+
+static bf_status_t tell_ran(void *arg, const bf_approval_call_t *call, bf_value_t *ret,
+                            bf_err_t *err)
+{
+    (void)arg;
+    return set_one(call->arena, "customNodeRan", bf_value_bool(true), ret, err);
+}
+
 static bf_status_t mark(void *arg, const bf_approval_call_t *call, bf_value_t *ret,
                         bf_err_t *err)
 {
     (void)arg;
-    bf_member_t *member = bf_arena_calloc(call->arena, 1, sizeof(*member));
-    if (!member) {
-        return bf_err_nomem(err, "a mark");
-    }
-    *member = (bf_member_t){"marked", 6, bf_value_cstr(call->node->id)};
-    *ret = (bf_value_t){.type = BF_VALUE_MAP, .len = 1, .as.members = member};
-    return BF_OK;
+    return set_one(call->arena, "marked", bf_value_cstr(call->node->id), ret, err);
 }
 
 static const bf_approval_handler_t handlers[] = {
     {.name = "test.Failing", .assign = fail_assign, .run = fail_run},
     {.name = "test.Target", .decide = name_target},
     {.name = "test.Mark", .run = mark},
+    {.name = "com.mldong.jeeflow.test.TestCustomHandler", .run = tell_ran},
+    {.name = "com.mldong.jeeflow.test.TestDecisionHandler", .decide = by_amount},
 };
 
 /* --- delegations of the scenario --- */
