@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpmflow/id.h"
 #include "lib/approval/facade_int.h"
 
 #define MAX_PAGE_SIZE  1000
@@ -188,9 +189,9 @@ static bf_status_t check_body(bf_facade_call_t *call)
 
 static bf_status_t run_action(bf_facade_call_t *call, const char *name)
 {
-    if (call->user && !*call->user) {
-        return bf_err_set(&call->err, BF_E_INVALID,
-                          "the acting user is empty; give the user's ID");
+    if (call->user &&
+        bf_id_check("acting user", call->user, strlen(call->user), &call->err) != BF_OK) {
+        return call->err.status;
     }
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
         if (strcmp(actions[i].name, name) != 0) {
@@ -205,6 +206,20 @@ static bf_status_t run_action(bf_facade_call_t *call, const char *name)
     return bf_err_set(&call->err, BF_E_UNSUPPORTED, "未知 action: %.100s", name);
 }
 
+/* A text may have been cut within a character, or shows what is none: '?' instead. */
+static void make_valid(char *text)
+{
+    while (*text) {
+        unsigned char lead = (unsigned char)*text;
+        size_t len = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        if (strnlen(text, len) == len && bf_utf8_is_valid(text, len)) {
+            text += len;
+        } else {
+            *text++ = '?';
+        }
+    }
+}
+
 /* Members of an answer: taken before the action, so that what was done can be told. */
 enum { CODE, MSG, DATA, ANSWER_MEMBERS };
 
@@ -215,6 +230,7 @@ static bf_status_t answer(bf_facade_call_t *call, bf_status_t status,
     bf_value_t text = bf_value_cstr("成功");
     if (!ok) {
         call->is_nomem = false;
+        make_valid(call->err.text);
         text =
             bf_facade_text(call, call->err.text[0] ? call->err.text
                                                    : "out of memory; send less at once");

@@ -356,3 +356,24 @@ Test(facade, surrogate__of_now_stands_in_at_once)
     bf_value_t data = office_data("processTask/todoList", "dep", "{}");
     cr_assert_eq(office_number(&data, "recordCount"), 1);
 }
+
+Test(facade, call__answers_in_utf_8_whatever_it_is_asked)
+{
+    /* 99 characters of three bytes: a message that shows 100 bytes cuts one of them */
+    char action[300] = "";
+    for (size_t i = 0; i < 99; i++) {
+        memcpy(action + 3 * i, "流", 4);
+    }
+    has(office_error(action, NULL, "{}"), "未知 action: 流");
+    has(office_error("a\xf3z", NULL, "{}"), "未知 action: a?z");
+    has(office_error("processDefine/page", "\xff", "{}"), "acting user");
+    bf_value_t answer = office_ask(action, NULL, "{}");
+    bf_str_t text;
+    bf_value_t again;
+    bf_str_init(&text, 0);
+    bf_json_write(&text, &answer);
+    cr_assert_eq(
+        bf_json_parse(&office_arena, bf_str_peek(&text), text.len, NULL, &again, NULL),
+        BF_OK);
+    bf_str_fini(&text);
+}
