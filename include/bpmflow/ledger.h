@@ -11,8 +11,9 @@
  * delegations may be deleted; instances, tasks and copies change their state and stay
  * (rule 38).
  *
- * Memory:   the ledger owns copies of the rows.  A row that is given out stays valid until
- *           a change of that row, and with it the texts that a copy of its struct has.
+ * Memory:   the ledger owns copies of the rows.  A row that is given out stays valid
+ *           until a change of that row, and with it the texts that a copy of its struct
+ *           has.
  * Threads:  one at a time.
  * Blocks:   never; no input or output.
  *
