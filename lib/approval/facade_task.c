@@ -241,9 +241,8 @@ bf_status_t bf_facade_task_jumps(bf_facade_call_t *call)
     while (status == BF_OK &&
            (task = bf_ledger_next_by_id(call->ledger, BF_LEDGER_BY_TASK_PROCESS,
                                         process->id, &cursor)) != NULL) {
-        /* a record of an automatic node (task type 2) is no place to go back to */
         if (task->task_state != BF_APPROVAL_FINISHED || task->perform_type == 1 ||
-            task->task_type == 2 || bf_facade_has_name(&names, task->task_name)) {
+            bf_facade_has_name(&names, task->task_name)) {
             continue;
         }
         bf_facade_add_name(&names, task->task_name);
