@@ -136,11 +136,18 @@ static bf_status_t to_initiator(bf_stage_t *stage, bf_case_t *c,
     return rc == BF_OK ? push_to_initiator(stage, c, c->flow->first_task, task) : rc;
 }
 
+/* A row of a custom node or a sub-process, which is on nobody's desk. */
+static bool is_record(const bf_case_t *c, const bf_staged_task_t *task)
+{
+    const bf_flow_node_t *node = bf_flow_find(c->flow, task->row.task_name);
+    return task->row.task_type == 2 && node && node->type != BF_FLOW_TASK;
+}
+
 /* The row that led here, which somebody did: records of the engine are passed over. */
 static bf_staged_task_t *step_before(const bf_case_t *c, const bf_staged_task_t *task)
 {
     bf_staged_task_t *before = bf_case_find(c, task->row.task_parent_id);
-    while (before && before->row.task_type == 2) {
+    while (before && is_record(c, before)) {
         before = bf_case_find(c, before->row.task_parent_id);
     }
     return before;
@@ -325,6 +332,9 @@ bf_status_t bf_submit_task(bf_stage_t *stage, bf_case_t *c, bf_staged_task_t *ta
     if (rc == BF_OK) {
         rc = copies_for(stage, c, &counted, "tf_ccActors");
     }
+    if (rc == BF_OK && task->row.task_type == 2) {
+        rc = bf_abandon_children(stage, c, task->row.task_name);
+    }
     if (rc == BF_OK) {
         bf_stage_set_task_state(stage, task, BF_APPROVAL_FINISHED);
         rc = go_on(stage, c, node, task, task_name);
@@ -394,7 +404,7 @@ bf_status_t bf_submit_form(bf_stage_t *stage, bf_case_t *c, const bf_value_t *ar
     }
     for (size_t i = 0; rc == BF_OK && i < count; i++) {
         bf_staged_task_t *task = c->tasks[i];
-        if (task->row.task_state != BF_APPROVAL_DOING || task->row.task_type == 2 ||
+        if (task->row.task_state != BF_APPROVAL_DOING || is_record(c, task) ||
             (open > 1 && !is_actor(task, c->row.operator_id))) {
             continue;
         }
