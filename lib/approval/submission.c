@@ -159,7 +159,10 @@ static bf_status_t copy_order(bf_stage_t *stage, const bf_flow_node_t *node,
 {
     static const char *const names[] = {"operatorList", "loopCounter", "nrOfInstances"};
     bf_member_t *vars = bf_arena_calloc(&stage->arena, 3, sizeof(*vars));
-    bf_status_t rc = vars ? bf_stage_task_vars(stage, from) : bf_stage_nomem(stage);
+    if (!vars) {
+        return bf_stage_nomem(stage);
+    }
+    bf_status_t rc = bf_stage_task_vars(stage, from);
     uint32_t count = 0;
     for (unsigned i = 0; rc == BF_OK && i < 3; i++) {
         const char *name = bf_arena_printf(&stage->arena, "%s_%s", names[i], node->id);
