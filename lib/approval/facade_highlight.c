@@ -15,10 +15,12 @@
 /* What is known of a node. */
 typedef struct mark {
     bool is_seen;     /* the way came here */
-    bool has_rows;    /* of a task */
     bool is_open;     /* one of them is open */
     bool is_finished; /* one of them is finished */
     bool is_ahead;    /* a way leads here from something that is open */
+    bool is_listed;   /* in one of the lists of nodes */
+    size_t first_row; /* of its rows, in light->rows */
+    size_t row_count;
 } mark_t;
 
 typedef struct light {
@@ -26,7 +28,8 @@ typedef struct light {
     const bf_flow_t *flow;
     int64_t process_id;
     bf_value_t vars;
-    mark_t *marks; /* by index of the node */
+    mark_t *marks;              /* by index of the node */
+    const bf_task_row_t **rows; /* of nodes of the flow, node by node */
     const bf_flow_node_t **stack;
     size_t depth;
     bf_facade_list_t active;
@@ -34,35 +37,107 @@ typedef struct light {
     bf_facade_list_t edges;
 } light_t;
 
-static const bf_task_row_t *next_task(const light_t *light, size_t *cursor)
-{
-    return bf_ledger_next_by_id(light->call->ledger, BF_LEDGER_BY_TASK_PROCESS,
-                                light->process_id, cursor);
-}
+/* A row of the application and its node; one that the flow has no longer has none. */
+typedef struct row {
+    const bf_task_row_t *task;
+    mark_t *mark;
+} row_t;
 
-static void read_rows(light_t *light)
+typedef struct rows {
+    row_t *items;
+    size_t count;
+    size_t room;
+} rows_t;
+
+static bf_status_t find_rows(light_t *light, rows_t *rows)
 {
+    bf_facade_call_t *call = light->call;
     size_t cursor = 0;
     const bf_task_row_t *task;
-    while ((task = next_task(light, &cursor)) != NULL) {
+    while ((task = bf_ledger_next_by_id(call->ledger, BF_LEDGER_BY_TASK_PROCESS,
+                                        light->process_id, &cursor)) != NULL) {
+        if (rows->count == rows->room) {
+            row_t *items = bf_array_grow_in(call->arena, rows->items, &rows->room,
+                                            sizeof(*items), 32);
+            if (!items) {
+                return bf_err_nomem(&call->err, "rows");
+            }
+            rows->items = items;
+        }
         const bf_flow_node_t *node = bf_flow_find(light->flow, task->task_name);
-        if (task->task_state == BF_APPROVAL_DOING) {
-            bf_facade_add_name(&light->active, task->task_name);
+        rows->items[rows->count++] =
+            (row_t){task, node ? &light->marks[node->index] : NULL};
+    }
+    return BF_OK;
+}
+
+static void mark_row(const row_t *row)
+{
+    mark_t *mark = row->mark;
+    bool is_open = row->task->task_state == BF_APPROVAL_DOING;
+    mark->is_open = mark->is_open || is_open;
+    mark->is_finished =
+        mark->is_finished || row->task->task_state == BF_APPROVAL_FINISHED;
+    mark->row_count++;
+}
+
+/* Nodes with an open row, and then all others that have rows. */
+static void list_row(light_t *light, const row_t *row, bool is_active)
+{
+    bool is_open = row->task->task_state == BF_APPROVAL_DOING;
+    bf_facade_list_t *list = is_active ? &light->active : &light->history;
+    if (is_active && !is_open) {
+        return;
+    }
+    if (!row->mark) {
+        if (!bf_facade_has_name(&light->active, row->task->task_name)) {
+            bf_facade_add_name(list, row->task->task_name);
         }
-        if (node) {
-            mark_t *mark = &light->marks[node->index];
-            mark->has_rows = true;
-            mark->is_open = mark->is_open || task->task_state == BF_APPROVAL_DOING;
-            mark->is_finished =
-                mark->is_finished || task->task_state == BF_APPROVAL_FINISHED;
+    } else if (!row->mark->is_listed) {
+        row->mark->is_listed = true;
+        bf_facade_add(list, bf_facade_text(light->call, row->task->task_name));
+    }
+}
+
+/* The rows of the flow's nodes, those of a node together, in the order of their making.
+ */
+static bf_status_t sort_rows(light_t *light, const rows_t *rows)
+{
+    size_t first = 0;
+    for (uint32_t i = 0; i < light->flow->node_count; i++) {
+        light->marks[i].first_row = first;
+        first += light->marks[i].row_count;
+        light->marks[i].row_count = 0;
+    }
+    light->rows = bf_arena_calloc(light->call->arena, first, sizeof(light->rows[0]));
+    if (!light->rows) {
+        return bf_err_nomem(&light->call->err, "rows");
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        mark_t *mark = rows->items[i].mark;
+        if (mark) {
+            light->rows[mark->first_row + mark->row_count++] = rows->items[i].task;
         }
     }
-    cursor = 0;
-    while ((task = next_task(light, &cursor)) != NULL) {
-        if (!bf_facade_has_name(&light->active, task->task_name)) {
-            bf_facade_add_name(&light->history, task->task_name);
+    return BF_OK;
+}
+
+static bf_status_t read_rows(light_t *light)
+{
+    rows_t rows = {NULL, 0, 0};
+    bf_status_t status = find_rows(light, &rows);
+    for (size_t i = 0; i < rows.count; i++) {
+        if (rows.items[i].mark) {
+            mark_row(&rows.items[i]);
         }
     }
+    for (size_t i = 0; i < rows.count; i++) {
+        list_row(light, &rows.items[i], true);
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+        list_row(light, &rows.items[i], false);
+    }
+    return status == BF_OK ? sort_rows(light, &rows) : status;
 }
 
 /* --- decisions --- */
@@ -102,7 +177,7 @@ static bool is_taken(light_t *light, const bf_flow_node_t *node,
                      const bf_flow_edge_t *edge)
 {
     const mark_t *to = &light->marks[edge->target->index];
-    if (edge->target->type == BF_FLOW_TASK && !to->has_rows) {
+    if (edge->target->type == BF_FLOW_TASK && !to->row_count) {
         return false;
     }
     if (node->type != BF_FLOW_DECISION) {
@@ -147,8 +222,9 @@ static bool is_passed(light_t *light, const bf_flow_node_t *node)
 static void come_to(light_t *light, const bf_flow_node_t *node)
 {
     mark_t *mark = &light->marks[node->index];
-    if (!mark->is_open) {
-        bf_facade_add_name(&light->history, node->id);
+    if (!mark->is_listed) {
+        mark->is_listed = true;
+        bf_facade_add(&light->history, bf_facade_text(light->call, node->id));
     }
     if (!mark->is_seen) {
         mark->is_seen = true;
@@ -166,7 +242,7 @@ static void follow(light_t *light)
         for (uint32_t i = 0; is_passed(light, node) && i < node->out_count; i++) {
             const bf_flow_edge_t *edge = node->out[i];
             if (is_taken(light, node, edge)) {
-                bf_facade_add_name(&light->edges, edge->id);
+                bf_facade_add(&light->edges, bf_facade_text(light->call, edge->id));
                 come_to(light, edge->target);
             }
         }
@@ -209,7 +285,8 @@ static bf_status_t add_row(light_t *light, progress_t *progress,
     if (!key) {
         return bf_err_nomem(&call->err, "members");
     }
-    const bf_value_t *all = bf_value_get_str(&vars, key);
+    /* the list is the same in each row of a round */
+    const bf_value_t *all = progress->members.used ? NULL : bf_value_get_str(&vars, key);
     bf_value_t actors = bf_facade_actors(call, task->id);
     const bf_value_t *const sources[] = {all, &actors};
     for (size_t k = 0; k < 2; k++) {
@@ -253,42 +330,14 @@ static bf_status_t member_value(light_t *light, const progress_t *progress,
     return status;
 }
 
-/* The rows of a node, in the order of their making. */
-typedef struct node_rows {
-    const bf_task_row_t **items;
-    size_t count;
-    size_t room;
-} node_rows_t;
-
-static void find_rows(light_t *light, const bf_flow_node_t *node, node_rows_t *rows)
-{
-    size_t cursor = 0;
-    const bf_task_row_t *task;
-    while ((task = next_task(light, &cursor)) != NULL) {
-        if (strcmp(task->task_name, node->id) != 0) {
-            continue;
-        }
-        if (rows->count == rows->room) {
-            const bf_task_row_t **items = bf_array_grow_in(
-                light->call->arena, rows->items, &rows->room, sizeof(*rows->items), 16);
-            if (!items) {
-                light->call->is_nomem = true;
-                return;
-            }
-            rows->items = items;
-        }
-        rows->items[rows->count++] = task;
-    }
-}
-
 /* Where the last round begins: its rows come from one and the same row, or, one vote
  * after the other, from each other. */
-static size_t last_round(const node_rows_t *rows)
+static size_t last_round(const bf_task_row_t *const *rows, size_t count)
 {
-    size_t first = rows->count - 1;
-    int64_t parent = rows->items[first]->task_parent_id;
+    size_t first = count - 1;
+    int64_t parent = rows[first]->task_parent_id;
     while (first > 0) {
-        const bf_task_row_t *before = rows->items[first - 1];
+        const bf_task_row_t *before = rows[first - 1];
         if (before->id == parent) {
             parent = before->task_parent_id;
         } else if (before->task_parent_id != parent) {
@@ -304,16 +353,16 @@ static bf_status_t node_progress(light_t *light, const bf_flow_node_t *node,
 {
     bf_facade_call_t *call = light->call;
     progress_t progress = {.active = NULL};
-    node_rows_t rows = {NULL, 0, 0};
+    const mark_t *mark = &light->marks[node->index];
+    const bf_task_row_t *const *rows = light->rows + mark->first_row;
     bf_facade_list_t members;
     bf_facade_list_init(call, &progress.members);
     bf_facade_list_init(call, &progress.done);
     bf_facade_list_init(call, &members);
-    find_rows(light, node, &rows);
     bf_status_t status = BF_OK;
-    for (size_t i = rows.count ? last_round(&rows) : 0; i < rows.count && status == BF_OK;
-         i++) {
-        status = add_row(light, &progress, rows.items[i]);
+    for (size_t i = last_round(rows, mark->row_count);
+         i < mark->row_count && status == BF_OK; i++) {
+        status = add_row(light, &progress, rows[i]);
     }
     for (uint32_t i = 0; i < progress.members.used && status == BF_OK; i++) {
         bf_value_t member = bf_value_null();
@@ -339,13 +388,13 @@ static bf_status_t all_progress(light_t *light, bf_value_t *ret)
     for (uint32_t i = 0; i < light->flow->node_count && status == BF_OK; i++) {
         const bf_flow_node_t *node = &light->flow->nodes[i];
         bf_value_t value = bf_value_null();
-        if (light->marks[i].has_rows) {
+        if (light->marks[i].row_count) {
             status = node_progress(light, node, &value);
         }
         const char *id =
             value.type == BF_VALUE_MAP ? bf_facade_copy(light->call, node->id) : NULL;
         if (id) {
-            bf_facade_put(&map, id, value);
+            bf_facade_append(&map, id, (uint32_t)strlen(id), value);
         }
     }
     *ret = bf_facade_map_value(&map);
@@ -388,7 +437,10 @@ bf_status_t bf_facade_high_light(bf_facade_call_t *call)
     if (status != BF_OK) {
         return status;
     }
-    read_rows(&light);
+    status = read_rows(&light);
+    if (status != BF_OK) {
+        return status;
+    }
     follow(&light);
     status = all_progress(&light, &progress);
     bf_facade_map_t map;

@@ -55,6 +55,7 @@ struct bf_facade_query {
     bool is_ascending;
     condition_t conditions[MAX_CONDITIONS];
     size_t condition_count;
+    size_t operand_count; /* of all conditions: each row is held against them */
     bf_facade_joined_t *rows;
     size_t count;
     size_t room;
@@ -235,6 +236,13 @@ static bf_status_t read_condition(bf_facade_query_t *query, bf_ledger_table_t ta
                           MAX_CONDITIONS);
     }
     bf_status_t status = read_operands(call, m->name, &m->value, &condition);
+    query->operand_count += condition.count;
+    if (status == BF_OK &&
+        query->operand_count > call->facade->host.max_batch + MAX_CONDITIONS) {
+        return bf_err_set(&call->err, BF_E_LIMIT,
+                          "%.100s: the conditions have too many values; give %zu at most",
+                          m->name, call->facade->host.max_batch);
+    }
     if (status == BF_OK) {
         query->conditions[query->condition_count++] = condition;
     }

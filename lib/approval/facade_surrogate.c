@@ -61,18 +61,23 @@ static bf_status_t shape(bf_facade_call_t *call, const bf_facade_joined_t *row,
     return BF_OK;
 }
 
+static const bf_surrogate_row_t *next_own(const bf_facade_call_t *call, size_t *cursor)
+{
+    return call->user && !bf_approval_is_system(call->user)
+               ? bf_ledger_next_by_text(call->ledger, BF_LEDGER_BY_SURROGATE_OPERATOR,
+                                        call->user, cursor)
+               : bf_ledger_next(call->ledger, BF_LEDGER_SURROGATE, cursor);
+}
+
 bf_status_t bf_facade_surrogate_page(bf_facade_call_t *call)
 {
     bf_facade_query_t *query;
     bf_status_t status = bf_facade_query_new(call, BF_LEDGER_SURROGATE, &query);
     size_t cursor = 0;
     const bf_surrogate_row_t *row;
-    while (status == BF_OK &&
-           (row = bf_ledger_next(call->ledger, BF_LEDGER_SURROGATE, &cursor)) != NULL) {
+    while (status == BF_OK && (row = next_own(call, &cursor)) != NULL) {
         bf_facade_joined_t joined = {.id = row->id, .surrogate = row};
-        if (is_own(call, row)) {
-            bf_facade_query_offer(query, &joined);
-        }
+        bf_facade_query_offer(query, &joined);
     }
     return status == BF_OK ? bf_facade_query_answer(query, shape) : status;
 }

@@ -377,3 +377,69 @@ Test(facade, call__answers_in_utf_8_whatever_it_is_asked)
         BF_OK);
     bf_str_fini(&text);
 }
+
+/* --- pages (rule 41) --- */
+
+Test(facade, page__orders_rows_without_a_value_last_when_growing)
+{
+    (void)office_start("ann", ",'BUSINESS_NO':'B2'");
+    (void)office_start("ann", "");
+    (void)office_start("ann", ",'BUSINESS_NO':'B1'");
+    bf_value_t data =
+        office_data("processInstance/page", "ann", "{'orderBy':'businessNo'}");
+    cr_assert_str_eq(office_text(&data, "rows.0.businessNo"), "B1");
+    cr_assert_str_eq(office_text(&data, "rows.1.businessNo"), "B2");
+    cr_assert_null(office_text(&data, "rows.2.businessNo"));
+    data = office_data("processInstance/page", "ann", "{'orderBy':'t.business_no DESC'}");
+    cr_assert_null(office_text(&data, "rows.0.businessNo"));
+    cr_assert_str_eq(office_text(&data, "rows.1.businessNo"), "B2");
+}
+
+Test(facade, page__takes_no_condition_as_fulfilled_by_a_column_without_a_value)
+{
+    (void)office_start("ann", "");
+    bf_value_t data =
+        office_data("processInstance/page", "ann", "{'m_NE_businessNo':'B1'}");
+    cr_assert_eq(office_number(&data, "recordCount"), 0);
+    data = office_data("processInstance/page", "ann", "{'m_NIN_businessNo':'B1'}");
+    cr_assert_eq(office_number(&data, "recordCount"), 0);
+    data = office_data("processInstance/page", "ann", "{'m_LIKE_state':'1'}");
+    cr_assert_eq(office_number(&data, "recordCount"), 1);
+}
+
+Test(facade, page__bounds_the_conditions)
+{
+    bf_str_t body;
+    bf_str_init(&body, 0);
+    bf_str_putc(&body, '{');
+    for (int i = 0; i < 65; i++) {
+        bf_str_printf(&body, "%s'm_t_EQ_name_%d':'order'", i ? "," : "", i);
+    }
+    bf_str_putc(&body, '}');
+    has(office_error("processDefine/page", "ann", bf_str_peek(&body)), "64");
+    bf_str_fini(&body);
+    bf_facade_host_t host = {.max_batch = 40};
+    office_close();
+    office_open(&host);
+    bf_str_init(&body, 0);
+    bf_str_puts(&body, "{'m_EQ_type':'x'");
+    for (int i = 0; i < 3; i++) {
+        bf_str_printf(&body, ",'m_t_IN_name_%d':'", i);
+        for (int k = 0; k < 40; k++) {
+            bf_str_puts(&body, "x,");
+        }
+        bf_str_puts(&body, "'");
+    }
+    bf_str_putc(&body, '}');
+    has(office_error("processDefine/page", "ann", bf_str_peek(&body)), "40 at most");
+    bf_str_fini(&body);
+}
+
+Test(facade, page__is_empty_far_behind_the_last_row)
+{
+    bf_value_t data = office_data("processDefine/page", "ann",
+                                  "{'pageNum':2147483647,'pageSize':1000}");
+    cr_assert_eq(office_number(&data, "recordCount"), 1);
+    cr_assert_null(office_text(&data, "rows.0.id"));
+    has(office_error("processDefine/page", "ann", "{'pageNum':2147483648}"), "pageNum");
+}
