@@ -125,6 +125,79 @@ Test(approval, execute__a_node_that_is_gone_can_be_jumped_from)
     cr_assert_str_eq(desks_rows(&desks, instance), "form:20(ann)@ann other:10(ann)");
 }
 
+Test(approval, execute__a_way_that_ends_nowhere_is_an_error)
+{
+    desks_flow(&desks, "o", "start>a", "a=x");
+    int64_t id = desks_start(&desks, "o", "ann", NULL);
+    const char *before = desks_dump(&desks);
+    assert_refused(before, desks_do(&desks, id, "a", "x", BF_SUBMIT_AGREE, NULL),
+                   BF_E_NO_ROUTE, "node a");
+}
+
+Test(approval, execute__needs_somebody)
+{
+    desks_flow(&desks, "o", "start>a a>end", "a=x");
+    int64_t id = desks_start(&desks, "o", "ann", NULL);
+    const char *before = desks_dump(&desks);
+    assert_refused(before, desks_do(&desks, id, "a", "", BF_SUBMIT_AGREE, NULL),
+                   BF_E_INVALID, "operator");
+}
+
+Test(approval, execute__variables_that_were_damaged_are_named)
+{
+    desks_flow(&desks, "o", "start>a a>end", "a=x");
+    int64_t id = desks_start(&desks, "o", "ann", NULL);
+    bf_process_row_t row =
+        *(const bf_process_row_t *)bf_ledger_find(desks.ledger, BF_LEDGER_PROCESS, id);
+    row.variable = "{broken";
+    cr_assert_eq(bf_ledger_update(desks.ledger, BF_LEDGER_PROCESS, &row, &desks.err),
+                 BF_OK);
+    const char *before = desks_dump(&desks);
+    assert_refused(before, desks_do(&desks, id, "a", "x", BF_SUBMIT_AGREE, NULL),
+                   BF_E_PARSE, "variables of instance");
+}
+
+Test(approval, execute__an_instance_whose_definition_is_gone_says_so)
+{
+    int64_t define = desks_flow(&desks, "o", "start>a a>end", "a=x");
+    int64_t id = desks_start(&desks, "o", "ann", NULL);
+    cr_assert_eq(bf_ledger_delete(desks.ledger, BF_LEDGER_DEFINE, define, &desks.err),
+                 BF_OK);
+    const char *before = desks_dump(&desks);
+    assert_refused(before, desks_do(&desks, id, "a", "x", BF_SUBMIT_AGREE, NULL),
+                   BF_E_NOT_FOUND, "20010002");
+}
+
+Test(approval, execute__back_to_the_initiator_needs_a_first_task)
+{
+    int64_t define = desks_flow(&desks, "o", "start>a a>end", "a=x");
+    int64_t id = desks_start(&desks, "o", "ann", NULL);
+    const char *text = desks_json(&desks, "o", "start>end", "");
+    cr_assert_eq(bf_approval_redeploy(desks.approval, define, text, strlen(text), NULL,
+                                      &desks.err),
+                 BF_OK);
+    const char *before = desks_dump(&desks);
+    assert_refused(before,
+                   desks_do(&desks, id, "a", "x", BF_SUBMIT_ROLLBACK_TO_OPERATOR, NULL),
+                   BF_E_REJECTED, "no first task");
+}
+
+Test(approval, rollback__keeps_the_arrivals_of_other_branches)
+{
+    desks_flow(&desks, "o", "start>fork fork>a fork>b b>c a>join c>join join>z z>end",
+               "a=x b=x c=x z=x");
+    int64_t id = desks_start(&desks, "o", "ann", NULL);
+    cr_assert_eq(desks_do(&desks, id, "a", "x", BF_SUBMIT_AGREE, NULL), BF_OK);
+    cr_assert_eq(desks_do(&desks, id, "b", "x", BF_SUBMIT_AGREE, NULL), BF_OK);
+    const char *arrived = desks_variable(&desks, id, "joinArrivals_");
+    cr_assert_str_neq(arrived, "absent");
+    cr_assert_eq(desks_do(&desks, id, "c", "x", BF_SUBMIT_ROLLBACK, NULL), BF_OK);
+    cr_assert_str_eq(desks_variable(&desks, id, "joinArrivals_"), arrived);
+    cr_assert_eq(desks_do(&desks, id, "b", "x", BF_SUBMIT_AGREE, NULL), BF_OK);
+    cr_assert_eq(desks_do(&desks, id, "c", "x", BF_SUBMIT_AGREE, NULL), BF_OK);
+    cr_assert_not_null(strstr(desks_rows(&desks, id), "z:10(x)"));
+}
+
 /* --- bounds --- */
 
 Test(approval, limits__a_loop_without_a_task_ends)
