@@ -15,6 +15,10 @@
  *   - takes at a decision the first edge whose condition is true, then the edge that the
  *     expression or handler of the node names, then the first edge without condition; no
  *     way is error 20010001 (17)
+ *   - follows every edge that leaves another node, but one with a condition that is not
+ *     true; out of a fork all of them, whatever their conditions say
+ *   - refuses an operation that comes to a custom node or decision whose handler nobody
+ *     registered (20)
  *   - passes a join when no open row and no other waiting join leads to it any more (18)
  *   - voids (99) what is open elsewhere when an end is reached (19), on reject, jump and
  *     return to the initiator (21, 22, 24); a rollback voids what came from the row that
