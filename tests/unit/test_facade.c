@@ -91,6 +91,9 @@ Test(facade, call__asks_the_host_for_permission_before_anything_else)
         "wf:processDefine:detail or wf:processDesign:listByType");
     has(office_error("processDefine/detail", "ann", "{'id':'1'}"), "流程定义不存在");
     has(office_error("processInstance/detail", "bob", "{'id':'1'}"), "流程实例不存在");
+    has(office_error("processDefine/page", "ann", "{}"), "没有权限");
+    has(office_error("processDesign/save", "bob", "{'name':'x'}"), "没有权限");
+    cr_assert_eq(bf_ledger_count(office_ledger, BF_LEDGER_DESIGN), 0);
     granted = "wf:processDefine:page";
     bf_value_t data = office_data("processDefine/page", "ann", "{}");
     cr_assert_eq(office_number(&data, "recordCount"), 0);
