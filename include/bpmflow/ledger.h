@@ -15,7 +15,7 @@
  *           until a change of that row, and with it the texts that a copy of its struct
  *           has.
  * Threads:  one at a time.
- * Blocks:   never; no input or output.
+ * Blocks:   never, but for the sink that the host may give.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -199,6 +199,15 @@ typedef struct bf_ledger_ids {
     void *arg;
 } bf_ledger_ids_t;
 
+/* Who keeps the changes, a database for instance. */
+typedef struct bf_ledger_sink {
+    /* All changes of one apply, which are found to be good, or none: in one transaction.
+     * Rows have all their columns.  An error undoes the apply, which returns it. */
+    bf_status_t (*write)(void *arg, const bf_ledger_change_t *changes, size_t count,
+                         bf_err_t *err);
+    void *arg;
+} bf_ledger_sink_t;
+
 typedef struct bf_ledger bf_ledger_t;
 
 /**
@@ -213,7 +222,14 @@ bf_ledger_t *bf_ledger_new(const bf_ledger_ids_t *ids) BF_MUST_USE;
 /** Free all rows. NULL is allowed. */
 void bf_ledger_free(bf_ledger_t *ledger);
 
-/** A new ID, > 0 (a growing one). */
+/**
+ * From now on every set of changes goes to a sink before it counts.  Load what was kept
+ * (bf_ledger_apply()) before.
+ * @param sink  copied; NULL = none any longer
+ */
+void bf_ledger_set_sink(bf_ledger_t *ledger, const bf_ledger_sink_t *sink);
+
+/** A new ID, > 0 (a growing one, above those of all rows where the ledger makes IDs). */
 int64_t bf_ledger_make_id(bf_ledger_t *ledger);
 
 /** Name of a table in the database; static. */
@@ -247,7 +263,7 @@ const void *bf_ledger_next_by_text(const bf_ledger_t *ledger, bf_ledger_index_t 
  *
  * @return BF_OK; BF_E_EXISTS (an inserted ID is there already), BF_E_NOT_FOUND (an ID to
  *         update or delete is not), BF_E_INVALID (an ID that is not positive, a row of a
- *         table that is never deleted), BF_E_NOMEM: nothing changed
+ *         table that is never deleted), BF_E_NOMEM, what the sink says: nothing changed
  */
 bf_status_t bf_ledger_apply(bf_ledger_t *ledger, const bf_ledger_change_t *changes,
                             size_t count, bf_err_t *err) BF_MUST_USE;

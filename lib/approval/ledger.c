@@ -105,7 +105,8 @@ typedef struct block {
 
 struct bf_ledger {
     bf_ledger_ids_t ids;
-    int64_t last_id; /* of its own ones */
+    int64_t last_id; /* the highest one that was seen */
+    bf_ledger_sink_t sink;
     bf_map_t *rows[BF_LEDGER_TABLE_COUNT];
     bf_map_t *keys[BF_LEDGER_INDEX_COUNT];
 };
@@ -380,6 +381,11 @@ void bf_ledger_free(bf_ledger_t *ledger)
     free(ledger);
 }
 
+void bf_ledger_set_sink(bf_ledger_t *ledger, const bf_ledger_sink_t *sink)
+{
+    ledger->sink = sink ? *sink : (bf_ledger_sink_t){0};
+}
+
 /* Its own IDs: milliseconds since 2020 and twelve bits to count with. */
 #define ID_EPOCH_MS 1577836800000
 #define ID_SHIFT    22
@@ -467,6 +473,7 @@ static bf_status_t make_insert(bf_ledger_t *ledger, bf_ledger_table_t table, don
         return bf_err_nomem(err, tables[table].name);
     }
     index_move(ledger, table, NULL, done->new);
+    ledger->last_id = id > ledger->last_id ? id : ledger->last_id;
     return BF_OK;
 }
 
@@ -565,6 +572,9 @@ bf_status_t bf_ledger_apply(bf_ledger_t *ledger, const bf_ledger_change_t *chang
     while (rc == BF_OK && made < count) {
         rc = make_change(ledger, &changes[made], &done[made], err);
         made += rc == BF_OK ? 1 : 0;
+    }
+    if (rc == BF_OK && ledger->sink.write) {
+        rc = ledger->sink.write(ledger->sink.arg, changes, count, err);
     }
     if (rc == BF_OK) {
         for (size_t i = 0; i < count; i++) {

@@ -314,6 +314,30 @@ Test(approval, clock__times_are_those_of_the_host_in_its_zone)
     cr_assert_str_eq(text, "1970-01-01 08:00:00");
 }
 
+static bf_status_t refuse(void *arg, const bf_ledger_change_t *changes, size_t count,
+                          bf_err_t *err)
+{
+    size_t *seen = arg;
+    (void)changes;
+    *seen = count;
+    return bf_err_set(err, BF_E_STORE_LOST, "the connection is lost");
+}
+
+Test(approval, sink__one_that_refuses_undoes_the_operation)
+{
+    size_t seen = 0;
+    bf_ledger_sink_t sink = {refuse, &seen};
+    desks_flow(&desks, "o", "start>a a>b b>end", "a=x b=y");
+    int64_t id = desks_start(&desks, "o", "ann", NULL);
+    const char *before = desks_dump(&desks);
+    bf_ledger_set_sink(desks.ledger, &sink);
+    assert_refused(before, desks_do(&desks, id, "a", "x", BF_SUBMIT_AGREE, NULL),
+                   BF_E_STORE_LOST, "lost");
+    cr_assert_geq(seen, 3); /* two tasks and an actor */
+    bf_ledger_set_sink(desks.ledger, NULL);
+    cr_assert_eq(desks_do(&desks, id, "a", "x", BF_SUBMIT_AGREE, NULL), BF_OK);
+}
+
 /* --- people by hand --- */
 
 Test(approval, actors__nobody_given_is_an_error)

@@ -208,6 +208,58 @@ Test(ledger, apply__a_row_may_be_changed_several_times)
     cr_assert_eq(bf_ledger_count(ledger, BF_LEDGER_ACTOR), 0);
 }
 
+/* Takes what it is given, or refuses. */
+typedef struct sink_seen {
+    size_t calls;
+    size_t changes;
+    bf_ledger_verb_t last;
+    bool refuses;
+} sink_seen_t;
+
+static bf_status_t see(void *arg, const bf_ledger_change_t *changes, size_t count,
+                       bf_err_t *ret)
+{
+    sink_seen_t *seen = arg;
+    seen->calls++;
+    seen->changes += count;
+    seen->last = changes[count - 1].verb;
+    return seen->refuses ? bf_err_set(ret, BF_E_STORE_LOST, "the sink is gone") : BF_OK;
+}
+
+Test(ledger, sink__gets_every_good_set_and_may_refuse_it)
+{
+    sink_seen_t seen = {0};
+    bf_ledger_sink_t sink = {see, &seen};
+    bf_actor_row_t row = {.id = 20, .process_task_id = 1, .actor_id = "bea"};
+    bf_actor_row_t more = {.id = 21, .process_task_id = 1, .actor_id = "carl"};
+    bf_ledger_change_t changes[] = {{BF_LEDGER_INSERT, BF_LEDGER_ACTOR, &more},
+                                    {BF_LEDGER_DELETE, BF_LEDGER_ACTOR, &row}};
+    cr_assert_eq(bf_ledger_insert(ledger, BF_LEDGER_ACTOR, &row, &err), BF_OK);
+    bf_ledger_set_sink(ledger, &sink);
+    cr_assert_eq(bf_ledger_insert(ledger, BF_LEDGER_ACTOR, &row, &err), BF_E_EXISTS);
+    cr_assert_eq(seen.calls, 0);
+    seen.refuses = true;
+    bf_err_clear(&err);
+    cr_assert_eq(bf_ledger_apply(ledger, changes, 2, &err), BF_E_STORE_LOST);
+    cr_assert(bf_ledger_is_actor(ledger, 1, "bea"));
+    cr_assert_not(bf_ledger_is_actor(ledger, 1, "carl"));
+    seen = (sink_seen_t){0};
+    cr_assert_eq(bf_ledger_apply(ledger, changes, 2, &err), BF_OK);
+    cr_assert_eq(seen.calls, 1);
+    cr_assert_eq(seen.changes, 2);
+    cr_assert_eq(seen.last, BF_LEDGER_DELETE);
+    cr_assert(bf_ledger_is_actor(ledger, 1, "carl"));
+    bf_ledger_set_sink(ledger, NULL);
+    cr_assert_eq(bf_ledger_insert(ledger, BF_LEDGER_ACTOR, &row, &err), BF_OK);
+    cr_assert_eq(seen.calls, 1);
+}
+
+Test(ledger, make_id__is_above_those_of_all_rows)
+{
+    insert_task(INT64_MAX - 5, 10, "a", NULL);
+    cr_assert_eq(bf_ledger_make_id(ledger), INT64_MAX - 4);
+}
+
 Test(ledger, latest_define__is_that_with_the_highest_id)
 {
     for (int64_t id = 1; id <= 3; id++) {
