@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "conf_jeeflow.h"
+#include "bpmflow/num.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -281,12 +282,25 @@ static const struct {
     {"disable", op_disable},     {"child", op_child},
 };
 
+/* What a request started is the instance of its label, where that has none. */
+static void note_started(jee_t *jee, const bf_value_t *step, const bf_value_t *data)
+{
+    const char *action = bf_value_get_cstr(step, "action");
+    const char *id = bf_value_get_cstr(data, "processInstanceId");
+    int64_t number;
+    if (action && strstr(action, "/startAndExecute") && id && !jee_instance(jee) &&
+        bf_num_parse_i64(id, strlen(id), &number, NULL) == BF_OK) {
+        set_instance(jee, number);
+    }
+}
+
 /* false: there is no such operation */
 static bool run_op(jee_t *jee, const char *op, const bf_value_t *step, uint32_t index,
                    bf_err_t *err)
 {
     if (!strcmp(op, "facade")) {
         bf_status_t rc = conf_facade_run(jee, step, &jee->data[index], err);
+        note_started(jee, step, jee->data[index]);
         if (rc != BF_OK && err->status == BF_OK) {
             (void)bf_err_set(err, rc, "%s", bf_status_text(rc));
         }
