@@ -8,7 +8,10 @@
  *
  * Whatever comes in, an answer comes out; an action that is not known is such an answer,
  * too.  On an error nothing is changed.  The acting user is what the host says: a member
- * `operator` of the body is never believed.
+ * `operator` of the body is never believed.  The users flow.auto and flow.admin act for
+ * everybody: no person may be called that.  Some views need no permission code (rule 48:
+ * detail, highLight, approvalRecord, ...): where not everybody may see every application,
+ * the host looks before it asks.
  *
  * In answers (rules 39, 40) IDs are strings and times are "yyyy-MM-dd HH:mm:ss" in the
  * host's zone; form data stands there with and without its prefix (33).  In bodies an ID
