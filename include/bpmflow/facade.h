@@ -4,7 +4,7 @@
  * What a web page asks for ("processTask/todoList") with a JSON body becomes an answer
  *
  *     {"code": 0, "msg": "成功", "data": ...}      or
- *     {"code": 99999999, "msg": "processTaskId: missing; ..."}
+ *     {"code": 99999999, "msg": "processTaskId 缺失或非法: it is missing; give ..."}
  *
  * Whatever comes in, an answer comes out; an action that is not known is such an answer,
  * too.  On an error nothing is changed.  The acting user is what the host says: a member
