@@ -29,7 +29,9 @@
  * or pending (27); refuses to start a definition that is not usable (44)
  *   - completes after a start the row of the first task, and where more rows are open
  *     those that are the initiator's (49)
- *   - ends a sub-process by going on in its parent with the variables of the child (50)
+ *   - starts for a sub-process the latest definition that `properties.processName` names,
+ *     and at its end goes on in its parent with the variables of the child (50); a
+ * rejected one rejects its parent, and what ends a parent ends its sub-processes
  *
  * Errors:  texts begin with the code of the original and its words where it has some
  *          ("20010004 当前参与者不能执行该流程任务: ..."), then the thing and the remedy.
