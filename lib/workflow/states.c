@@ -47,8 +47,8 @@ static inline bf_state_entry_t *find(const bf_states_t *states, const bf_state_k
     if (states->slot_count) {
         return find_in_table(states, key);
     }
-    bf_state_entry_t *end = states->entries + states->used;
-    for (bf_state_entry_t *e = states->entries; e < end; e++) {
+    for (uint32_t i = 0; i < states->used; i++) {
+        bf_state_entry_t *e = &states->entries[i];
         if (is_entry(e, key)) {
             return e;
         }
