@@ -19,6 +19,8 @@
  *     true; out of a fork all of them, whatever their conditions say
  *   - refuses an operation that comes to a custom node or decision whose handler nobody
  *     registered (20)
+ *   - takes a text that is a number as one where a condition could not be evaluated
+ *     otherwise: fields of forms are often texts
  *   - passes a join when no open row and no other waiting join leads to it any more (18)
  *   - voids (99) what is open elsewhere when an end is reached (19), on reject, jump and
  *     return to the initiator (21, 22, 24); a rollback voids what came from the row that

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpmflow/array.h"
+#include "bpmflow/num.h"
 #include "lib/approval/approval_int.h"
 
 static bf_status_t put(bf_stage_t *stage, bf_token_t **list, size_t *count, size_t *room,
@@ -30,24 +31,56 @@ bf_status_t bf_route_push(bf_stage_t *stage, const bf_token_t *token)
 
 /* --- conditions --- */
 
+typedef struct names_env {
+    const bf_case_t *c;
+    bf_arena_t *arena;
+    bool numbers; /* a text that is a number is one */
+} names_env_t;
+
 static const bf_value_t *look_up(void *arg, const char *name, size_t len, uint64_t hash)
 {
-    const bf_case_t *c = arg;
-    return bf_vars_get_hashed(c->vars, name, len, hash);
+    const names_env_t *env = arg;
+    const bf_value_t *value = bf_vars_get_hashed(env->c->vars, name, len, hash);
+    if (!env->numbers || !value || value->type != BF_VALUE_STRING) {
+        return value;
+    }
+    bf_value_t *number = bf_arena_calloc(env->arena, 1, sizeof(*number));
+    if (!number) {
+        return value;
+    }
+    number->type = BF_VALUE_INT;
+    if (bf_num_parse_i64(value->as.string, value->len, &number->as.integer, NULL) ==
+        BF_OK) {
+        return number;
+    }
+    number->type = BF_VALUE_REAL;
+    return bf_num_parse_real(value->as.string, value->len, &number->as.real, NULL) ==
+                   BF_OK
+               ? number
+               : value;
 }
 
+/* Fields of forms are often texts: `amount > 1000` with "2000" is asked again as numbers,
+ * where it would be an error otherwise. */
 bf_status_t bf_route_eval(bf_stage_t *stage, const bf_case_t *c, const bf_expr_t *expr,
                           const char *of, bf_value_t *ret)
 {
+    names_env_t names = {.c = c, .arena = &stage->arena};
     bf_expr_env_t env = {.lookup = look_up,
-                         .arg = (void *)(uintptr_t)c,
+                         .arg = &names,
                          .arena = &stage->arena,
                          .now_wall_ms = stage->now_ms};
-    bf_status_t rc = bf_expr_eval(expr, &env, ret, stage->err);
-    if (rc != BF_OK) {
-        bf_err_prefix(stage->err, "definition %s, condition at %s: ", c->flow->name, of);
+    bf_err_t err = BF_ERR_INIT;
+    bf_status_t rc = bf_expr_eval(expr, &env, ret, &err);
+    if (rc == BF_E_EXPRESSION) {
+        names.numbers = true;
+        if (bf_expr_eval(expr, &env, ret, NULL) == BF_OK) {
+            return BF_OK;
+        }
     }
-    return rc;
+    return rc == BF_OK ? rc
+                       : bf_err_set(stage->err, rc, "definition %s, condition at %s: %s",
+                                    c->flow->name, of, err.text);
 }
 
 /* An edge may be taken: it has no condition, or one that is true (only true is). */
