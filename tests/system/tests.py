@@ -144,11 +144,16 @@ def purge(test, *words):
 
 def purged_beside(test, server):
     """What is finished is purged again and again while workers go on."""
-    instances = 400
+    before, beside = 100, 300
+    instances = before + beside
     commands = instances * (1 + 2 * TASKS)
     test.use(server, partitions=4)
     worker = test.worker("w1", shards=2).start()
-    driver = test.driver("driver", graph="five", prefix="purge", instances=instances,
+    # Some are finished when the first purge begins: that there is something to purge beside
+    # the busy worker is no matter of how far it has come.
+    test.driver("first", graph="five", prefix="early", instances=before, tasks=TASKS,
+                window=300, seconds=240).result()
+    driver = test.driver("driver", graph="five", prefix="purge", instances=beside,
                          tasks=TASKS, window=300, seconds=240)
     archive = test.folder / "archive.jsonl"
     runs, gone = 0, 0
@@ -157,7 +162,7 @@ def purged_beside(test, server):
         gone += counts["instances"]
         runs += 1
     counts = driver.result()
-    equal(counts["answered"], commands, "commands with a reply")
+    equal(counts["answered"], beside * (1 + 2 * TASKS), "commands with a reply")
     wait_for("everything is published and purged", 60, lambda: purge(
         test, "--archive", archive)["instances"] == 0
         and test.database.number("SELECT COUNT(*) FROM bpm_flow_repository") == 0)
