@@ -2,6 +2,7 @@
  * bench_large.c - many instances: in the cache, and in the tables
  *
  *   bench_large [--cached N] [--small ROWS] [--large ROWS] [--seconds N] [--batch N]
+ *               [--growing 1]
  *
  * First the memory of N small instances in an instance cache: what the process grows by,
  * and what the cache counts.  Then commands on random instances that no cache holds, as a
@@ -133,21 +134,27 @@ static void run_chunks(bf_db_t *db, const char *head, const char *tail, int64_t 
 #define TWO_STEPS " CROSS JOIN (SELECT 1 AS n UNION SELECT 2) step"
 #define SQL_ID    "CONCAT('leave-', REVERSE(LPAD(seq, 8, '0')))"
 
-/* The instances have all their states already, as those that are changed again and again
- * soon have: a row that grows splits the full page that it was made in, which costs a
- * tenth of the rate and has nothing to do with how many rows there are. */
-static void make_rows(const bench_db_t *bench, int64_t instances)
+#define INSTANCES(states, day, revs)                                                     \
+    "INSERT INTO bpm_flow_repository (instant_id, states, vars, rev, prev_rev, status, " \
+    "seq, partition_no, creator, create_time, updater, update_time) SELECT " SQL_ID      \
+    ", '" states "', '{\"reason\":\"a week at the sea\",\"day\":" day "}', " revs        \
+    ", 0, 2, 0, 'li.wei', NOW(3), 'li.wei', NOW(3)"
+
+/* The instances have all their states already, and a number of two digits, as those few
+ * soon have that are changed again and again: both sides do the same work.  A row that
+ * grows makes the server move the rows of its page together, which costs much, and the
+ * same with few rows and with many; with --growing 1 only the many grow. */
+static const char grown[] =
+    INSTANCES("{\"leave:apply\":1001,\"leave:leader\":1002,\"leave:hr\":1002,"
+              "\"leave:boss\":1002,\"leave:archive\":1002}",
+              "10", "10, 9");
+static const char growing[] =
+    INSTANCES("{\"leave:apply\":1002,\"leave:leader\":1001}", "3", "2, 1");
+
+static void make_rows(const bench_db_t *bench, int64_t instances, bool grow)
 {
     bf_db_t *db = bench_db_connect(bench);
-    run_chunks(
-        db,
-        "INSERT INTO bpm_flow_repository (instant_id, states, vars, rev, prev_rev, "
-        "status, seq, partition_no, creator, create_time, updater, update_time) "
-        "SELECT " SQL_ID ", '{\"leave:apply\":1001,\"leave:leader\":1002,"
-        "\"leave:hr\":1002,\"leave:boss\":1002,\"leave:archive\":1002}', "
-        "'{\"reason\":\"a week at the sea\",\"day\":9}', 10, 9, 0, 2, 0, 'li.wei', "
-        "NOW(3), 'li.wei', NOW(3)",
-        "", instances);
+    run_chunks(db, grow ? growing : grown, "", instances);
     run_chunks(db,
                "INSERT INTO bpm_flow_task (flow_ins_id, seq, proc_def_id, graph_version, "
                "task_id, action, source_node_code, target_node_code, assignee, status, "
@@ -233,7 +240,7 @@ typedef struct side {
     double cpu; /* seconds, of both sides of the connection */
 } side_t;
 
-static void open_side(side_t *side, int64_t rows, int64_t batch)
+static void open_side(side_t *side, int64_t rows, int64_t batch, bool grow)
 {
     *side = (side_t){.rows = rows,
                      .reader = {.batch = {.size = batch, .vars_bytes = 20},
@@ -242,7 +249,7 @@ static void open_side(side_t *side, int64_t rows, int64_t batch)
     reader_t *r = &side->reader;
     bench_db_make(&side->db);
     int64_t start = bf_clock_mono_ns();
-    make_rows(&side->db, r->instances);
+    make_rows(&side->db, r->instances, grow);
     (void)fprintf(stderr, "bench: %" PRId64 " rows made in %.0f s\n", rows,
                   (double)(bf_clock_mono_ns() - start) / 1e9);
     bench_batch_open(&r->batch, &side->db);
@@ -287,12 +294,13 @@ static double report(const side_t *side)
 }
 
 /* In turns, since other load on the machine changes. */
-static void compare(int64_t small, int64_t large, int64_t batch, int64_t seconds)
+static void compare(int64_t small, int64_t large, int64_t batch, int64_t seconds,
+                    bool grow)
 {
     static side_t few;
     static side_t many;
-    open_side(&many, large, batch);
-    open_side(&few, small, batch);
+    open_side(&many, large, batch, grow);
+    open_side(&few, small, batch, grow);
     for (int64_t turn = 0; turn < seconds * 1000 / SLICE_MS; turn++) {
         run_slice(&few, SLICE_MS);
         run_slice(&many, SLICE_MS);
@@ -315,7 +323,7 @@ static void set_up(bf_db_t *connection, const char *sql)
 }
 
 static void compare_on_large_server(int64_t small, int64_t large, int64_t batch,
-                                    int64_t seconds)
+                                    int64_t seconds, bool grow)
 {
     bench_db_t db;
     bench_db_make(&db);
@@ -323,7 +331,7 @@ static void compare_on_large_server(int64_t small, int64_t large, int64_t batch,
     set_up(connection, "SET GLOBAL innodb_buffer_pool_size = " POOL_BYTES);
     set_up(connection, "SET @redo_before = @@innodb_log_file_size");
     set_up(connection, "SET GLOBAL innodb_log_file_size = " REDO_BYTES);
-    compare(small, large, batch, seconds);
+    compare(small, large, batch, seconds, grow);
     set_up(connection, "SET GLOBAL innodb_log_file_size = @redo_before");
     bf_db_close(connection);
     bench_db_drop(&db);
@@ -336,11 +344,10 @@ int main(int argc, char **argv)
     int64_t large = 10000000;
     int64_t seconds = 30; /* of each */
     int64_t batch = 500;
-    const bench_option_t options[] = {{"--cached", &cached},
-                                      {"--small", &small},
-                                      {"--large", &large},
-                                      {"--seconds", &seconds},
-                                      {"--batch", &batch}};
+    int64_t growing_rows = 0;
+    const bench_option_t options[] = {
+        {"--cached", &cached},   {"--small", &small}, {"--large", &large},
+        {"--seconds", &seconds}, {"--batch", &batch}, {"--growing", &growing_rows}};
     bench_options(options, sizeof(options) / sizeof(options[0]), argc, argv);
     if (small < 10 * batch || large < 10 * batch || batch < 1) {
         bench_stop("a batch needs ten times as many rows in the tables", NULL);
@@ -348,6 +355,6 @@ int main(int argc, char **argv)
     if (cached > 0) {
         measure_cache(cached);
     }
-    compare_on_large_server(small, large, batch, seconds);
+    compare_on_large_server(small, large, batch, seconds, growing_rows != 0);
     return 0;
 }
