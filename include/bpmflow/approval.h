@@ -81,6 +81,8 @@ typedef struct bf_approval_names {
     const char **items;
     size_t count;
     size_t room;
+    uint32_t *slots; /* own: where an ID is in the list, once it is long */
+    size_t slot_count;
 } bf_approval_names_t;
 
 /** Add a copy; one that is there already is left out. BF_OK, BF_E_NOMEM */

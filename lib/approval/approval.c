@@ -18,6 +18,7 @@
 #include "lib/approval/approval_int.h"
 
 #define CACHED_FLOWS 64
+#define FEW_NAMES    32 /* a power of 2 */
 
 /* A definition that was read. */
 typedef struct cached {
@@ -43,13 +44,62 @@ bool bf_approval_is_system(const char *user_id)
 
 /* --- names --- */
 
+static bool is_name(const char *name, const char *id, size_t len)
+{
+    return !strncmp(name, id, len) && !name[len];
+}
+
+/* The slot that has the ID, or the free one for it; half of them are free. */
+static size_t find_slot(const bf_approval_names_t *names, const char *id, size_t len)
+{
+    size_t slot = bf_hash_bytes(id, len) & (names->slot_count - 1);
+    while (names->slots[slot] &&
+           !is_name(names->items[names->slots[slot] - 1], id, len)) {
+        slot = (slot + 1) & (names->slot_count - 1);
+    }
+    return slot;
+}
+
+/* Twice as many slots as there is room for names. */
+static bf_status_t make_slots(bf_arena_t *arena, bf_approval_names_t *names)
+{
+    size_t count = FEW_NAMES;
+    while (count < names->room * 2) {
+        count *= 2;
+    }
+    uint32_t *slots = bf_arena_calloc(arena, count, sizeof(*slots));
+    if (!slots || names->room >= UINT32_MAX) {
+        return BF_E_NOMEM;
+    }
+    names->slots = slots;
+    names->slot_count = count;
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->items[i];
+        names->slots[find_slot(names, name, strlen(name))] = (uint32_t)i + 1;
+    }
+    return BF_OK;
+}
+
+static bool has_name(const bf_approval_names_t *names, const char *id, size_t len)
+{
+    if (names->slots) { /* what a copy of the list has added does not count */
+        uint32_t place = names->slots[find_slot(names, id, len)];
+        return place && place <= names->count;
+    }
+    for (size_t i = 0; i < names->count; i++) {
+        if (is_name(names->items[i], id, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A request may name as many as it has room for: few are compared, many are hashed. */
 bf_status_t bf_approval_names_add(bf_arena_t *arena, bf_approval_names_t *names,
                                   const char *id, size_t len)
 {
-    for (size_t i = 0; i < names->count; i++) {
-        if (strlen(names->items[i]) == len && !memcmp(names->items[i], id, len)) {
-            return BF_OK;
-        }
+    if (has_name(names, id, len)) {
+        return BF_OK;
     }
     if (names->count == names->room) {
         const char **items =
@@ -58,12 +108,19 @@ bf_status_t bf_approval_names_add(bf_arena_t *arena, bf_approval_names_t *names,
             return BF_E_NOMEM;
         }
         names->items = items;
+        if (names->room > FEW_NAMES && make_slots(arena, names) != BF_OK) {
+            names->room = names->count;
+            return BF_E_NOMEM;
+        }
     }
     const char *copy = bf_arena_strndup(arena, id, len);
     if (!copy) {
         return BF_E_NOMEM;
     }
     names->items[names->count++] = copy;
+    if (names->slots) {
+        names->slots[find_slot(names, id, len)] = (uint32_t)names->count;
+    }
     return BF_OK;
 }
 

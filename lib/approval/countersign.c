@@ -72,10 +72,10 @@ static bf_status_t add_member(bf_stage_t *stage, bf_case_t *c, const bf_flow_nod
                               int64_t from, const char *member, bf_staged_task_t **ret)
 {
     bf_approval_names_t actors = {0};
-    if (bf_approval_names_add(&stage->arena, &actors, member, strlen(member)) != BF_OK) {
-        return bf_stage_nomem(stage);
-    }
-    bf_status_t rc = bf_stage_surrogates(stage, c, &actors);
+    bf_status_t rc =
+        bf_approval_names_add(&stage->arena, &actors, member, strlen(member)) == BF_OK
+            ? bf_stage_surrogates(stage, c, &actors)
+            : bf_stage_nomem(stage);
     if (rc == BF_OK) {
         rc = bf_stage_new_task(stage, c, node, from, ret);
     }
@@ -162,6 +162,22 @@ static bf_status_t is_complete(bf_stage_t *stage, const bf_case_t *c,
     return BF_OK;
 }
 
+/* The condition may name the numbers by their variables: those come first.  Once the
+ * node is left nobody is active any more. */
+static bf_status_t ask(bf_stage_t *stage, bf_case_t *c, const bf_flow_node_t *node,
+                       counts_t *counts, bool *ret_left)
+{
+    bf_status_t rc = tell(stage, c, node, counts);
+    if (rc == BF_OK) {
+        rc = is_complete(stage, c, node, counts, ret_left);
+    }
+    if (rc == BF_OK && *ret_left && counts->active) {
+        counts->active = 0;
+        rc = tell(stage, c, node, counts);
+    }
+    return rc;
+}
+
 static bool same_round(const bf_staged_task_t *a, const bf_staged_task_t *b)
 {
     return a->row.perform_type == 1 && a->row.task_parent_id == b->row.task_parent_id &&
@@ -181,15 +197,23 @@ static bf_status_t vote_parallel(bf_stage_t *stage, bf_case_t *c,
             counts.active += other->row.task_state == BF_APPROVAL_DOING ? 1 : 0;
         }
     }
-    bf_status_t rc = is_complete(stage, c, node, &counts, ret_left);
+    bf_status_t rc = ask(stage, c, node, &counts, ret_left);
     for (size_t i = 0; rc == BF_OK && *ret_left && i < c->task_count; i++) {
         if (same_round(c->tasks[i], task) &&
             c->tasks[i]->row.task_state == BF_APPROVAL_DOING) {
             bf_stage_set_task_state(stage, c->tasks[i], BF_APPROVAL_ABANDONED);
         }
     }
-    counts.active = *ret_left ? 0 : counts.active;
-    return rc == BF_OK ? tell(stage, c, node, &counts) : rc;
+    return rc;
+}
+
+static bf_status_t add_in_order(bf_stage_t *stage, bf_case_t *c,
+                                const bf_flow_node_t *node, int64_t from,
+                                const bf_approval_names_t *members, size_t at)
+{
+    bf_staged_task_t *task;
+    bf_status_t rc = add_member(stage, c, node, from, members->items[at], &task);
+    return rc == BF_OK ? set_order(stage, task, node, members, at) : rc;
 }
 
 /* The list of members and the place in it, from the variables of the row. */
@@ -227,19 +251,10 @@ static bf_status_t vote_sequential(bf_stage_t *stage, bf_case_t *c,
     counts_t counts = {.all = (int64_t)members.count,
                        .completed = (int64_t)at + 1,
                        .active = has_next ? 1 : 0};
-    rc = is_complete(stage, c, node, &counts, ret_left);
-    counts.active = *ret_left ? 0 : counts.active;
-    if (rc == BF_OK) {
-        rc = tell(stage, c, node, &counts);
-    }
-    if (rc == BF_OK && !*ret_left) {
-        bf_staged_task_t *next;
-        rc = add_member(stage, c, node, task->row.id, members.items[at + 1], &next);
-        if (rc == BF_OK) {
-            rc = set_order(stage, next, node, &members, at + 1);
-        }
-    }
-    return rc;
+    rc = ask(stage, c, node, &counts, ret_left);
+    return rc == BF_OK && !*ret_left
+               ? add_in_order(stage, c, node, task->row.id, &members, at + 1)
+               : rc;
 }
 
 bf_status_t bf_countersign_vote(bf_stage_t *stage, bf_case_t *c,

@@ -127,7 +127,7 @@ bf_status_t bf_facade_need_ids(bf_facade_call_t *call, const int64_t **ret,
         return ill_type(call, "ids", list, "a list of IDs");
     }
     if (list && !list->len) {
-        return bf_facade_ill(call, "ids", "is empty", "at least one ID");
+        return bf_facade_ill(call, "id", "ids is empty", "at least one ID");
     }
     size_t max = call->facade->host.max_batch;
     if (list && list->len > max) {

@@ -42,11 +42,18 @@ static bf_status_t add_groups(walk_t *walk, const bf_value_t *groups)
     return status;
 }
 
+/* Designers put it beside the permissions of the fields, or above them. */
+static const bf_value_t *property(const bf_flow_node_t *node, const char *name)
+{
+    const bf_value_t *value = bf_value_get_str(&node->properties, name);
+    return bf_value_is_null(value) ? bf_value_get_str(&node->field, name) : value;
+}
+
 static bf_status_t add_candidates(walk_t *walk, const bf_flow_node_t *node)
 {
     bf_facade_call_t *call = walk->call;
-    const bf_value_t *users = bf_value_get_str(&node->properties, "candidateUsers");
-    const bf_value_t *groups = bf_value_get_str(&node->properties, "candidateGroups");
+    const bf_value_t *users = property(node, "candidateUsers");
+    const bf_value_t *groups = property(node, "candidateGroups");
     if (!bf_value_is_null(users) &&
         bf_approval_names_add_value(call->arena, &walk->names, users) != BF_OK) {
         return bf_err_nomem(&call->err, "candidateUsers");

@@ -106,7 +106,8 @@ static void read_ways(reader_t *r, bf_flow_node_t *node)
     node->is_countersign =
         perform && (!strcmp(perform, "1") || !strcasecmp(perform, "ALL") ||
                     !strcasecmp(perform, "COUNTERSIGN"));
-    const char *way = word_in(r, p, "countersignType");
+    const char *way = word_in(r, bf_value_get_str(p, "field"), "countersignType");
+    way = way ? way : word_in(r, p, "countersignType");
     node->is_sequential = way && (!strcmp(way, "1") || !strcasecmp(way, "SEQUENTIAL"));
     const char *type = word_in(r, p, "taskType");
     if (type && (!strcmp(type, "1") || !strcasecmp(type, "ASSIST") ||

@@ -386,6 +386,39 @@ Test(approval, resolve__asks_and_changes_nothing)
 
 /* --- many --- */
 
+/* Comparing each with all others would take a minute. */
+Test(approval, names_add__a_hundred_thousand_are_kept_once_and_in_order)
+{
+    bf_approval_names_t names = {0};
+    char id[32];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 100000; i++) {
+            int len = snprintf(id, sizeof(id), "user%d", i);
+            cr_assert_eq(bf_approval_names_add(&desks.arena, &names, id, (size_t)len),
+                         BF_OK);
+        }
+    }
+    cr_assert_eq(names.count, 100000);
+    cr_assert_str_eq(names.items[0], "user0");
+    cr_assert_str_eq(names.items[99999], "user99999");
+}
+
+Test(approval, names_add__a_copy_of_a_long_list_leaves_it_alone)
+{
+    bf_approval_names_t names = {0};
+    char id[32];
+    for (int i = 0; i < 100; i++) {
+        int len = snprintf(id, sizeof(id), "user%d", i);
+        cr_assert_eq(bf_approval_names_add(&desks.arena, &names, id, (size_t)len), BF_OK);
+    }
+    bf_approval_names_t copy = names;
+    cr_assert_eq(bf_approval_names_add(&desks.arena, &copy, "ann", 3), BF_OK);
+    cr_assert_eq(bf_approval_names_add(&desks.arena, &names, "ann", 3), BF_OK);
+    cr_assert_eq(bf_approval_names_add(&desks.arena, &names, "ann", 3), BF_OK);
+    cr_assert_eq(names.count, 101);
+    cr_assert_str_eq(names.items[100], "ann");
+}
+
 Test(approval, countersign__a_hundred_members_in_any_order)
 {
     bf_str_t actors;
