@@ -27,13 +27,17 @@ typedef struct cached {
     uint64_t used;     /* when, in calls */
     bf_arena_t arena;
     const bf_flow_t *flow;
+    struct cached *next; /* of those that are there for one operation */
 } cached_t;
 
 struct bf_approval {
     bf_ledger_t *ledger;
     bf_approval_host_t host;
     uint64_t calls;
+    unsigned operations;  /* that run now: a handler may begin one */
+    uint64_t pinned_from; /* what was used since stays while one runs */
     cached_t cache[CACHED_FLOWS];
+    cached_t *extra; /* when all places are in use by an operation */
 };
 
 bool bf_approval_is_system(const char *user_id)
@@ -187,6 +191,16 @@ bf_approval_t *bf_approval_new(bf_ledger_t *ledger, const bf_approval_host_t *ho
     return approval;
 }
 
+static void free_extra(bf_approval_t *approval)
+{
+    while (approval->extra) {
+        cached_t *place = approval->extra;
+        approval->extra = place->next;
+        bf_arena_fini(&place->arena);
+        free(place);
+    }
+}
+
 void bf_approval_free(bf_approval_t *approval)
 {
     if (!approval) {
@@ -195,6 +209,7 @@ void bf_approval_free(bf_approval_t *approval)
     for (unsigned i = 0; i < CACHED_FLOWS; i++) {
         bf_arena_fini(&approval->cache[i].arena);
     }
+    free_extra(approval);
     free(approval);
 }
 
@@ -227,20 +242,42 @@ void bf_approval_format_time(const bf_approval_t *approval, int64_t wall_ms,
 
 /* --- definitions --- */
 
-/* The place of a definition, else the one that was not used for longest. */
-static cached_t *place_of(bf_approval_t *approval, int64_t define_id)
+/* The place of a definition as it is now; NULL = it has none. */
+static cached_t *find_place(bf_approval_t *approval, int64_t define_id, uint64_t hash)
 {
-    cached_t *oldest = &approval->cache[0];
     for (unsigned i = 0; i < CACHED_FLOWS; i++) {
         cached_t *place = &approval->cache[i];
-        if (place->define_id == define_id) {
+        if (place->define_id == define_id && place->hash == hash) {
             return place;
         }
-        if (place->used < oldest->used) {
-            oldest = place;
-        }
     }
-    return oldest;
+    cached_t *place = approval->extra;
+    while (place && (place->define_id != define_id || place->hash != hash)) {
+        place = place->next;
+    }
+    return place;
+}
+
+/* The place that was not used for longest, or another: an operation holds pointers into
+ * all that it used.  NULL when out of memory. */
+static cached_t *make_place(bf_approval_t *approval)
+{
+    cached_t *oldest = &approval->cache[0];
+    for (unsigned i = 1; i < CACHED_FLOWS; i++) {
+        cached_t *place = &approval->cache[i];
+        oldest = place->used < oldest->used ? place : oldest;
+    }
+    if (!approval->operations || oldest->used < approval->pinned_from) {
+        bf_arena_fini(&oldest->arena);
+        *oldest = (cached_t){0};
+        return oldest;
+    }
+    cached_t *place = calloc(1, sizeof(*place));
+    if (place) {
+        place->next = approval->extra;
+        approval->extra = place;
+    }
+    return place;
 }
 
 bf_status_t bf_approval_flow(bf_approval_t *approval, int64_t define_id,
@@ -255,10 +292,12 @@ bf_status_t bf_approval_flow(bf_approval_t *approval, int64_t define_id,
     }
     size_t len = strlen(row->content);
     uint64_t hash = bf_hash_bytes(row->content, len);
-    cached_t *place = place_of(approval, define_id);
-    if (place->define_id != define_id || place->hash != hash) {
-        bf_arena_fini(&place->arena);
-        place->define_id = 0;
+    cached_t *place = find_place(approval, define_id, hash);
+    if (!place) {
+        place = make_place(approval);
+        if (!place) {
+            return bf_err_nomem(err, "a definition");
+        }
         bf_arena_init(&place->arena, (size_t)64 << 20);
         bf_status_t rc =
             bf_flow_load(&place->arena, row->content, len, &place->flow, err);
@@ -272,6 +311,13 @@ bf_status_t bf_approval_flow(bf_approval_t *approval, int64_t define_id,
     place->used = ++approval->calls;
     *ret = place->flow;
     return BF_OK;
+}
+
+void bf_approval_let_go(bf_approval_t *approval)
+{
+    if (!--approval->operations) {
+        free_extra(approval);
+    }
 }
 
 static bf_status_t write_define(bf_approval_t *approval, bf_define_row_t *row,
@@ -358,6 +404,9 @@ void bf_stage_begin(bf_stage_t *stage, bf_approval_t *approval, const char *oper
                           .err = err,
                           .now_ms = bf_approval_now_ms(approval),
                           .operator_id = operator_id ? operator_id : ""};
+    if (!approval->operations++) {
+        approval->pinned_from = approval->calls + 1;
+    }
     set_default_limits(&stage->limits);
     bf_arena_init(&stage->arena, stage->limits.max_arena_bytes);
 }

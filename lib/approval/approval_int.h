@@ -154,6 +154,9 @@ bf_status_t bf_stage_commit(bf_stage_t *stage) BF_MUST_USE;
 /** Free what the stage holds. */
 void bf_stage_fini(bf_stage_t *stage);
 
+/* An operation is over: its definitions may leave the cache. */
+void bf_approval_let_go(bf_approval_t *approval);
+
 /* --- actors.c --- */
 
 /** Whom a node goes to (rules 4-9); nobody is no error here. */

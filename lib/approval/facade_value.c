@@ -172,29 +172,48 @@ static bool has_prefix(const bf_member_t *m, const char *prefix, uint32_t len)
     return m->name_len > len && !memcmp(m->name, prefix, len);
 }
 
+/* The names that begin with the prefix. */
+static void add_prefixed(bf_facade_call_t *call, const bf_value_t *vars,
+                         const char *prefix, uint32_t len, bf_approval_names_t *names)
+{
+    for (uint32_t i = 0; i < vars->len; i++) {
+        const bf_member_t *m = &vars->as.members[i];
+        if (has_prefix(m, prefix, len) &&
+            bf_approval_names_add(call->arena, names, m->name, m->name_len) != BF_OK) {
+            call->is_nomem = true;
+        }
+    }
+}
+
 bf_value_t bf_facade_form(bf_facade_call_t *call, const bf_value_t *vars,
                           const char *prefix)
 {
+    static const bf_value_t none = {.type = BF_VALUE_MAP};
     uint32_t len = (uint32_t)strlen(prefix);
-    uint32_t count = vars->type == BF_VALUE_MAP ? vars->len : 0;
+    bf_approval_names_t names = {0};
     bf_facade_map_t map;
+    vars = vars->type == BF_VALUE_MAP ? vars : &none;
     bf_facade_map_init(call, &map);
-    for (uint32_t i = 0; i < count; i++) {
+    add_prefixed(call, vars, prefix, len, &names);
+    for (uint32_t i = 0; i < vars->len; i++) {
         const bf_member_t *m = &vars->as.members[i];
         if (has_prefix(m, prefix, len)) {
             bf_facade_append(&map, m->name, m->name_len, m->value);
         }
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < vars->len; i++) {
         const bf_member_t *m = &vars->as.members[i];
         if (!has_prefix(m, prefix, len)) {
             continue;
         }
-        bf_member_t bare = {m->name + len, m->name_len - len, m->value};
         /* of f_a and f_f_a the first is the one that is called f_a */
-        if (!has_prefix(&bare, prefix, len) ||
-            !find_member(&map, bare.name, bare.name_len)) {
-            bf_facade_append(&map, bare.name, bare.name_len, bare.value);
+        size_t known = names.count;
+        if (bf_approval_names_add(call->arena, &names, m->name + len,
+                                  m->name_len - len) != BF_OK) {
+            call->is_nomem = true;
+        }
+        if (names.count > known) {
+            bf_facade_append(&map, m->name + len, m->name_len - len, m->value);
         }
     }
     return bf_facade_map_value(&map);

@@ -541,4 +541,5 @@ void bf_stage_fini(bf_stage_t *stage)
         bf_vars_free(c->vars);
     }
     bf_arena_fini(&stage->arena);
+    bf_approval_let_go(stage->approval);
 }

@@ -386,6 +386,41 @@ Test(approval, resolve__asks_and_changes_nothing)
 
 /* --- many --- */
 
+/* More definitions in one operation than are kept between operations. */
+Test(approval, start__uses_more_definitions_than_are_kept)
+{
+    enum { CHILDREN = 70 };
+    bf_str_t json;
+    bf_str_init(&json, 0);
+    bf_str_puts(&json, "{\"name\":\"parent\",\"nodes\":["
+                       "{\"id\":\"start\",\"type\":\"snaker:start\"},"
+                       "{\"id\":\"fork\",\"type\":\"snaker:fork\"}");
+    for (int i = 0; i < CHILDREN; i++) {
+        bf_str_printf(&json,
+                      ",{\"id\":\"s%d\",\"type\":\"snaker:subProcess\","
+                      "\"properties\":{\"processName\":\"c%d\"}}",
+                      i, i);
+    }
+    bf_str_puts(&json, "],\"edges\":["
+                       "{\"sourceNodeId\":\"start\",\"targetNodeId\":\"fork\"}");
+    for (int i = 0; i < CHILDREN; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "c%d", i);
+        desks_flow(&desks, name, "start>t t>end", "t=bea");
+        bf_str_printf(&json, ",{\"sourceNodeId\":\"fork\",\"targetNodeId\":\"s%d\"}", i);
+    }
+    bf_str_puts(&json, "]}");
+    cr_assert_eq(bf_approval_deploy(desks.approval, bf_str_peek(&json), json.len, NULL,
+                                    NULL, &desks.err),
+                 BF_OK, "%s", desks.err.text);
+    bf_str_fini(&json);
+    int64_t id = desks_start(&desks, "parent", "ann", NULL);
+    cr_assert_gt(id, 0, "%s", desks.err.text);
+    cr_assert_eq(bf_ledger_count(desks.ledger, BF_LEDGER_PROCESS), CHILDREN + 1);
+    cr_assert_eq(bf_approval_withdraw(desks.approval, id, "ann", &desks.err), BF_OK);
+    cr_assert_eq(desks_state(&desks, id), BF_APPROVAL_WITHDRAWN);
+}
+
 /* Comparing each with all others would take a minute. */
 Test(approval, names_add__a_hundred_thousand_are_kept_once_and_in_order)
 {
