@@ -12,8 +12,10 @@
 #include "bpmflow/clock.h"
 #include "worker/shard_int.h"
 
-#define IDLE_POLL_MS  100
-#define OUTPUT_FACTOR 2 /* bytes that a batch makes, to bytes of its records */
+#define IDLE_POLL_MS     100
+#define COLLECT_SLICE_MS 2
+#define COLLECT_MAX_MS   50
+#define OUTPUT_FACTOR    2 /* bytes that a batch makes, to bytes of its records */
 
 /* Batches come back from the publisher's thread. */
 struct bf_batch_pool {
@@ -266,17 +268,30 @@ void bf_batch_learn(bf_shard_t *shard, const bf_batch_t *batch)
     shard->batch_limit = limit > 1 ? limit : 1;
 }
 
+/* While a transaction of the publisher is under way, neither events nor replies of this
+ * batch can leave: what comes meanwhile may as well be in it, for one commit of the
+ * database instead of several. */
+static bool has_time(const bf_shard_t *shard, int64_t since_ms, int64_t now)
+{
+    return shard->delivery == BF_DELIVERY_TRANSACTIONAL &&
+           shard->settings->replies.delivery != BF_REPLIES_EARLY &&
+           now - since_ms < COLLECT_MAX_MS && bf_publisher_is_filling(shard->publisher);
+}
+
 void bf_batch_collect(bf_shard_t *shard, bf_batch_t *batch)
 {
-    int64_t deadline = 0;
+    int64_t since = 0; /* its first record came */
     int64_t linger_ms = shard->settings->batch.linger_ms;
     bf_consumer_next_turn(shard->consumer);
     while (!batch_is_full(shard, batch) && !bf_shard_is_ending(shard)) {
         int64_t timeout_ms = IDLE_POLL_MS;
         if (batch->count > 0) {
             int64_t now = bf_clock_mono_ms();
-            deadline = deadline ? deadline : now + linger_ms;
-            timeout_ms = deadline > now ? deadline - now : 0;
+            since = since ? since : now;
+            timeout_ms = since + linger_ms > now ? since + linger_ms - now : 0;
+            if (timeout_ms == 0 && has_time(shard, since, now)) {
+                timeout_ms = COLLECT_SLICE_MS;
+            }
         }
         size_t before = batch->count;
         if (!collect_one(shard, batch, timeout_ms) || batch->abandoned) {

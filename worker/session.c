@@ -117,6 +117,7 @@ static bf_status_t open_publisher(bf_shard_t *shard, bf_err_t *err)
         .delivery = shard->delivery,
         .queue_depth = (size_t)settings->batch.queue_depth,
         .early = settings->replies.delivery == BF_REPLIES_EARLY,
+        .linger_ms = settings->events.linger_ms,
         .properties = shard->worker->producer_properties.items,
         .property_count = shard->worker->producer_properties.count,
         .transaction_timeout_ms = settings->kafka.transaction_timeout_ms,

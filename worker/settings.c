@@ -75,6 +75,8 @@ static const bf_setting_t table[] = {
          "Topic of the task-history events. It must exist.")},
     {CHOICE(events.delivery, "transactional", choices_delivery,
            "transactional: exactly once. idempotent: at least once after a crash, lower latency.")},
+    {INT(events.linger_ms, "20", 0, 1000, "ms",
+        "Least time between the beginnings of two publications whose replies have left already (replies.delivery = early, events.delivery = idempotent): larger ones cost the broker less. With everything in transactions nothing waits.")},
 
     {BOOL(replies.enabled, "true",
          "Publish a reply for each command.")},
@@ -147,7 +149,7 @@ static const bf_setting_t table[] = {
         "How long a batch waits for more commands after its first one. 0: it takes what is there; under load the next one fills while this one is committed.")},
     {INT(batch.target_ms, "200", 0, 60000, "ms",
         "How long a full batch may take to its commit: while one takes longer, the next ones are smaller, down to 100 commands. 0: no bound.")},
-    {INT(batch.queue_depth, "4", 1, 16, "batches",
+    {INT(batch.queue_depth, "8", 1, 16, "batches",
         "Batches that may wait for their publication while the next one is worked on; what waits is published together.")},
     {INT(batch.conflict_retries, "5", 1, 100, "",
         "How often a batch is done again because somebody else changed an instance, before its commands are rejected.")},

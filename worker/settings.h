@@ -53,6 +53,7 @@ typedef struct bf_settings {
     struct {
         char *topic;
         int64_t delivery; /* bf_delivery_t */
+        int64_t linger_ms;
     } events;
     struct {
         bool enabled;

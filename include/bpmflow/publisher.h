@@ -13,7 +13,8 @@
  * is left out.
  *
  * Delivery `idempotent`: messages are produced and acknowledged, then the offsets are
- * committed by the consumer.  After a crash in between they are published again.
+ * committed by the consumer.  After a crash in between they are published again.  With
+ * bf_publisher_early() they are produced at once, without waiting for those before.
  *
  * What ends it: BF_E_FENCED.  Either somebody else uses the transactional.id (a second
  * worker with the same worker.id, or a new owner of our partitions that ended our
@@ -60,8 +61,12 @@ typedef struct bf_publisher_options {
     const char *transactional_id; /* required for transactional */
     const char *group;            /* required for transactional: whose offsets are read */
     bf_delivery_t delivery;
-    size_t queue_depth; /* 0 = 2 */
-    bool early;         /* bf_publisher_early() sends; otherwise it does nothing */
+    size_t queue_depth; /* that may wait behind those in work; 0 = 2 */
+    bool early;         /* bf_publisher_early() sends what is marked; it always sends
+                           everything when delivery is idempotent */
+    /* With early messages: between the beginnings of two publications, unless the queue
+     * is full or is drained. 0 = none */
+    int64_t linger_ms;
     const bf_property_t *properties;
     size_t property_count;
     int64_t transaction_timeout_ms; /* 0 = 15000 */
@@ -95,11 +100,11 @@ bf_status_t bf_publisher_new(const bf_publisher_options_t *options, int64_t time
  *  to be refused before it is committed to the database. */
 size_t bf_publisher_max_message_bytes(const bf_publisher_t *publisher);
 
-/** Send the messages that are marked early now, by a plain idempotent producer; call it
- *  once, before _submit.  They are acknowledged before the offsets of the publication
- *  move, so none is lost; after a crash in between they are sent again.  Does not wait
- *  for the broker.  Whatever cannot be sent early goes with the rest: an error is only
- *  for the log. */
+/** Send the messages that are marked early (delivery idempotent: all) now, by a plain
+ *  idempotent producer; call it once, before _submit.  They are acknowledged before the
+ * offsets of the publication move, so none is lost; after a crash in between they are
+ * sent again.  Does not wait for the broker.  Whatever cannot be sent early goes with the
+ * rest: an error is only for the log. */
 bf_status_t bf_publisher_early(bf_publisher_t *publisher, bf_publication_t *publication,
                                bf_err_t *err) BF_MUST_USE;
 
@@ -110,6 +115,10 @@ bf_status_t bf_publisher_early(bf_publisher_t *publisher, bf_publication_t *publ
 bf_status_t bf_publisher_submit(bf_publisher_t *publisher,
                                 const bf_publication_t *publication, int64_t timeout_ms,
                                 bf_err_t *err) BF_MUST_USE;
+
+/** A transaction has begun and its commit is not asked for yet: what is submitted now
+ *  waits for most of it, so that collecting more first costs no time.  Any thread. */
+bool bf_publisher_is_filling(const bf_publisher_t *publisher);
 
 /** Wait until everything submitted is published. BF_E_TIMEOUT (err: the last trouble),
  *  BF_E_FENCED. */

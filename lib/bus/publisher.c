@@ -40,15 +40,18 @@ struct bf_publisher {
     pthread_cond_t changed;  /* with lock; anything below */
     bf_publication_t *ring;  /* lock */
     bf_publication_t *heads; /* publisher's thread: copies of those in work */
-    size_t depth;            /* set at new, never changes */
+    size_t depth;            /* set at new, never changes: those that may wait */
+    size_t capacity;         /* likewise: with those in work */
     size_t head;             /* lock */
-    size_t count;            /* lock; 0..depth */
+    size_t count;            /* lock; 0..capacity */
     size_t busy;             /* lock; so many from the head on are in work */
+    size_t draining;         /* lock; somebody waits until all is published */
     bool discarding;         /* lock; drop the publication in work at once */
     bool closing;            /* lock; once true, stays true */
     int64_t close_by_ms;     /* lock; monotonic: what is in work may go on until then */
     bf_err_t ended;          /* lock; BF_OK = works */
     bf_err_t trouble;        /* lock; of the last attempt that failed; BF_OK = none */
+    int64_t began_ms;        /* publisher's thread: the last publication; monotonic */
 };
 
 /* --- waiting --- */
@@ -65,6 +68,11 @@ static bool wait_until(bf_publisher_t *publisher, int64_t mono_ms)
     struct timespec until;
     deadline_of(mono_ms, &until);
     return pthread_cond_timedwait(&publisher->changed, &publisher->lock, &until) == 0;
+}
+
+static bool is_full(const bf_publisher_t *publisher)
+{
+    return publisher->count - publisher->busy >= publisher->depth;
 }
 
 /* --- publisher's thread --- */
@@ -122,8 +130,9 @@ static bf_status_t await_early(bf_publisher_t *publisher, const bf_publication_t
                                size_t count)
 {
     bf_err_t late = BF_ERR_INIT;
-    bf_err_set(&late, BF_E_TIMEOUT,
-               "the broker does not acknowledge replies that were sent early; waiting");
+    bf_err_set(
+        &late, BF_E_TIMEOUT,
+        "the broker does not acknowledge what was sent ahead of its batch; waiting");
     int64_t told_ms = bf_clock_mono_ms();
     for (size_t i = 0; i < count;) {
         if (bf_early_wait(&publisher->early, &items[i], EARLY_SLICE_MS)) {
@@ -188,20 +197,32 @@ static void reopen(bf_publisher_t *publisher)
     }
 }
 
+/* What has left early does not wait for the publication, which may take more with it. */
+static int64_t linger_until(const bf_publisher_t *publisher)
+{
+    bool waits = publisher->early.on && publisher->draining == 0 && !is_full(publisher);
+    return waits ? publisher->began_ms + publisher->options.linger_ms : 0;
+}
+
 /* Wait for work; the number of publications that are in `ret` then, 0 = closing. */
 static size_t take_heads(bf_publisher_t *publisher, bf_publication_t *ret)
 {
     size_t found = 0;
     pthread_mutex_lock(&publisher->lock);
     while (!publisher->closing && found == 0) {
-        if (publisher->count && publisher->ended.status == BF_OK &&
-            !publisher->discarding) {
+        bool has_work = publisher->count && publisher->ended.status == BF_OK &&
+                        !publisher->discarding;
+        int64_t now_ms = bf_clock_mono_ms();
+        if (has_work && linger_until(publisher) > now_ms) {
+            (void)wait_until(publisher, linger_until(publisher));
+        } else if (has_work) {
             for (size_t i = 0; i < publisher->count; i++) {
-                ret[i] = publisher->ring[(publisher->head + i) % publisher->depth];
+                ret[i] = publisher->ring[(publisher->head + i) % publisher->capacity];
             }
             found = bf_merge_count(ret, publisher->count);
             publisher->busy = found;
-        } else if (!wait_until(publisher, bf_clock_mono_ms() + IDLE_POLL_MS)) {
+            publisher->began_ms = now_ms;
+        } else if (!wait_until(publisher, now_ms + IDLE_POLL_MS)) {
             pthread_mutex_unlock(&publisher->lock);
             if (publisher->producer.rk) {
                 rd_kafka_poll(publisher->producer.rk, 0); /* error events */
@@ -219,7 +240,7 @@ static void finish_heads(bf_publisher_t *publisher, bf_status_t rc, const bf_err
 {
     pthread_mutex_lock(&publisher->lock);
     if (rc == BF_OK) {
-        publisher->head = (publisher->head + publisher->busy) % publisher->depth;
+        publisher->head = (publisher->head + publisher->busy) % publisher->capacity;
         publisher->count -= publisher->busy;
         bf_err_clear(&publisher->trouble);
     } else if (rc == BF_E_FENCED) {
@@ -318,8 +339,9 @@ static bf_status_t set_up(bf_publisher_t *publisher,
                           const bf_publisher_options_t *options, bf_err_t *err)
 {
     publisher->depth = options->queue_depth ? options->queue_depth : DEFAULT_DEPTH;
-    publisher->ring = calloc(publisher->depth, sizeof(*publisher->ring));
-    publisher->heads = calloc(publisher->depth, sizeof(*publisher->heads));
+    publisher->capacity = 2 * publisher->depth;
+    publisher->ring = calloc(publisher->capacity, sizeof(*publisher->ring));
+    publisher->heads = calloc(publisher->capacity, sizeof(*publisher->heads));
     if (!publisher->ring || !publisher->heads || !copy_options(publisher, options)) {
         return bf_err_nomem(err, "publisher");
     }
@@ -337,8 +359,9 @@ static bf_status_t set_up(bf_publisher_t *publisher,
                                                 : DEFAULT_TRANSACTION_MS},
         .stop = must_stop,
         .stop_arg = publisher};
-    if (own->early) {
-        bf_early_init(&publisher->early, &publisher->producer);
+    bool all = own->delivery == BF_DELIVERY_IDEMPOTENT;
+    if (own->early || all) {
+        bf_early_init(&publisher->early, &publisher->producer, all);
     }
     return BF_OK;
 }
@@ -423,7 +446,7 @@ void bf_publisher_free(bf_publisher_t *publisher)
     bf_producer_drop(&publisher->producer);
     bf_early_drop(&publisher->early);
     for (size_t i = 0; i < publisher->count; i++) {
-        release(&publisher->ring[(publisher->head + i) % publisher->depth]);
+        release(&publisher->ring[(publisher->head + i) % publisher->capacity]);
     }
     free(publisher->ring);
     free(publisher->heads);
@@ -484,7 +507,8 @@ static bf_status_t timed_out(const bf_publisher_t *publisher, const char *what,
 bf_status_t bf_publisher_early(bf_publisher_t *publisher, bf_publication_t *publication,
                                bf_err_t *err)
 {
-    return bf_early_send(&publisher->early, publication, err);
+    return bf_early_send(&publisher->early, publication, bf_publisher_pending(publisher),
+                         err);
 }
 
 bf_status_t bf_publisher_submit(bf_publisher_t *publisher,
@@ -497,17 +521,17 @@ bf_status_t bf_publisher_submit(bf_publisher_t *publisher,
     }
     int64_t deadline = bf_clock_mono_ms() + timeout_ms;
     pthread_mutex_lock(&publisher->lock);
-    while (publisher->ended.status == BF_OK && publisher->count == publisher->depth) {
+    while (publisher->ended.status == BF_OK && is_full(publisher)) {
         if (!wait_until(publisher, deadline)) {
             break;
         }
     }
     rc = copy_ended(publisher, err);
-    if (rc == BF_OK && publisher->count == publisher->depth) {
+    if (rc == BF_OK && is_full(publisher)) {
         rc = timed_out(publisher, "the publisher's queue is full", timeout_ms, err);
     }
     if (rc == BF_OK) {
-        size_t tail = (publisher->head + publisher->count) % publisher->depth;
+        size_t tail = (publisher->head + publisher->count) % publisher->capacity;
         publisher->ring[tail] = *publication;
         publisher->count++;
         pthread_cond_broadcast(&publisher->changed);
@@ -516,16 +540,24 @@ bf_status_t bf_publisher_submit(bf_publisher_t *publisher,
     return rc;
 }
 
+bool bf_publisher_is_filling(const bf_publisher_t *publisher)
+{
+    return atomic_load(&publisher->producer.filling);
+}
+
 bf_status_t bf_publisher_drain(bf_publisher_t *publisher, int64_t timeout_ms,
                                bf_err_t *err)
 {
     int64_t deadline = bf_clock_mono_ms() + timeout_ms;
     pthread_mutex_lock(&publisher->lock);
+    publisher->draining++;
+    pthread_cond_broadcast(&publisher->changed);
     while (publisher->ended.status == BF_OK && publisher->count) {
         if (!wait_until(publisher, deadline)) {
             break;
         }
     }
+    publisher->draining--;
     bf_status_t rc = copy_ended(publisher, err);
     if (rc == BF_OK && publisher->count) {
         rc = timed_out(publisher, "not everything is published", timeout_ms, err);
@@ -563,7 +595,7 @@ void bf_publisher_discard(bf_publisher_t *publisher)
     pthread_mutex_lock(&publisher->lock);
     while (publisher->count) {
         bf_publication_t publication = publisher->ring[publisher->head];
-        publisher->head = (publisher->head + 1) % publisher->depth;
+        publisher->head = (publisher->head + 1) % publisher->capacity;
         publisher->count--;
         pthread_mutex_unlock(&publisher->lock);
         release(&publication); /* outside of the lock, like all callbacks */

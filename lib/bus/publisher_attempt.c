@@ -258,6 +258,7 @@ static bf_status_t run_steps(const attempt_t *attempt)
     rc = rc == BF_OK ? bf_producer_send(producer, attempt->publication, 0, attempt->err)
                      : rc;
     rc = rc == BF_OK ? BF_FAULT("publish.before_commit") : rc;
+    atomic_store(&producer->filling, false);
     if (rc == BF_OK) {
         attempt->state->unknown = true;
         rc = run_once(attempt, call_commit, "commit of the transaction");
@@ -271,6 +272,7 @@ static bf_status_t run_transaction(const attempt_t *attempt)
     (void)rd_kafka_poll(producer->rk, 0); /* error events of the time before */
     producer->context.event = RD_KAFKA_RESP_ERR_NO_ERROR;
     producer->began_mono_ms = bf_clock_mono_ms();
+    atomic_store(&producer->filling, true);
     bf_status_t rc = run_steps(attempt);
     if (rc != BF_OK) {
         give_up_handle(attempt);
@@ -356,7 +358,7 @@ bf_status_t bf_publisher_attempt_plain(bf_producer_t *producer, bf_consumer_t *c
         bf_producer_drop(producer); /* what is on its way would overtake the repetition */
         return rc;
     }
-    rc = flush(producer, err);
+    rc = publication->message_count ? flush(producer, err) : BF_OK;
     if (rc != BF_OK) {
         return rc;
     }

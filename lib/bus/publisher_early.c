@@ -7,6 +7,10 @@
  * before its early message is acknowledged.  What cannot be sent early goes with the
  * rest.
  *
+ * With `all` (delivery without transactions) everything goes this way, and the order of
+ * the messages of a partition is kept: a publication that could not be sent early, or not
+ * whole, goes through the queue, and until it is published those behind it do so as well.
+ *
  * Each publication has a slot with its count of messages on their way, since a handle's
  * messages are acknowledged in any order, and a later publication's may be among them.
  *
@@ -21,6 +25,7 @@ static void on_delivered(bf_producer_t *producer, size_t index, bool failed)
     bf_early_t *early = producer->delivered_arg;
     bf_early_slot_t *slot = &early->slots[index];
     if (failed) {
+        atomic_store(&early->blocked, true);
         atomic_store(&slot->failed, true);
     }
     atomic_fetch_sub(&slot->waiting, 1);
@@ -33,7 +38,7 @@ static bool never_wait(void *arg)
     return true;
 }
 
-void bf_early_init(bf_early_t *early, const bf_producer_t *like)
+void bf_early_init(bf_early_t *early, const bf_producer_t *like, bool all)
 {
     early->producer = (bf_producer_t){.context = like->context,
                                       .setup = like->setup,
@@ -43,6 +48,12 @@ void bf_early_init(bf_early_t *early, const bf_producer_t *like)
     early->producer.setup.transactional_id = NULL;
     early->producer.setup.linger_ms = "1"; /* nobody flushes here */
     early->on = true;
+    early->all = all;
+}
+
+bool bf_early_includes(const bf_early_t *early, const bf_message_t *message)
+{
+    return early->all || message->early;
 }
 
 /* A handle that met a fatal error sends nothing any more; while nothing of ours is on its
@@ -77,37 +88,29 @@ static size_t take_slot(bf_early_t *early)
     return 0;
 }
 
-static bool has_early(const bf_publication_t *publication)
+static bool has_early(const bf_early_t *early, const bf_publication_t *publication)
 {
     for (size_t i = 0; i < publication->message_count; i++) {
-        if (publication->messages[i].early) {
+        if (bf_early_includes(early, &publication->messages[i])) {
             return true;
         }
     }
     return false;
 }
 
-bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication, bf_err_t *err)
+static bf_status_t open_handle(bf_early_t *early, bf_err_t *err)
 {
-    publication->early = 0;
-    if (!early->on || !has_early(publication)) {
-        return BF_OK;
-    }
-    bf_status_t rc = BF_OK;
     drop_dead_handle(early);
-    if (!early->producer.rk) {
-        rc = bf_producer_open(&early->producer, 0, err);
-    }
-    if (rc != BF_OK) {
-        return rc;
-    }
-    publication->early = take_slot(early);
-    if (publication->early == 0) {
-        return BF_OK;
-    }
+    return early->producer.rk ? BF_OK : bf_producer_open(&early->producer, 0, err);
+}
+
+static bf_status_t send_all(bf_early_t *early, const bf_publication_t *publication,
+                            bf_err_t *err)
+{
     bf_early_slot_t *slot = &early->slots[publication->early - 1];
+    bf_status_t rc = BF_OK;
     for (size_t i = 0; rc == BF_OK && i < publication->message_count; i++) {
-        if (!publication->messages[i].early) {
+        if (!bf_early_includes(early, &publication->messages[i])) {
             continue;
         }
         atomic_fetch_add(&slot->waiting, 1);
@@ -117,6 +120,29 @@ bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication, bf_e
             atomic_store(&slot->failed, true);
             atomic_fetch_sub(&slot->waiting, 1);
         }
+    }
+    return rc;
+}
+
+bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication,
+                          size_t pending, bf_err_t *err)
+{
+    publication->early = 0;
+    if (!early->on || !has_early(early, publication)) {
+        return BF_OK;
+    }
+    if (pending == 0) {
+        atomic_store(&early->blocked, false);
+    } else if (early->all && atomic_load(&early->blocked)) {
+        return BF_OK;
+    }
+    bf_status_t rc = open_handle(early, err);
+    publication->early = rc == BF_OK ? take_slot(early) : 0;
+    if (publication->early != 0) {
+        rc = send_all(early, publication, err);
+    }
+    if (publication->early == 0 || rc != BF_OK) {
+        atomic_store(&early->blocked, true);
     }
     return rc;
 }

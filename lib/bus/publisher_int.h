@@ -50,6 +50,7 @@ struct bf_producer {
     size_t topic_count;
     bf_producer_failure_t failure;
     int64_t began_mono_ms; /* begin_transaction */
+    atomic_bool filling;   /* from there to the moment when the commit is asked for */
     /* Told of each delivery instead of `failure`; NULL = none. */
     void (*delivered)(bf_producer_t *producer, size_t index, bool failed);
     void *delivered_arg;
@@ -111,17 +112,24 @@ typedef struct bf_early_slot {
 } bf_early_slot_t;
 
 typedef struct bf_early {
-    bool on; /* set before the thread starts */
+    bool on;  /* set before the thread starts */
+    bool all; /* likewise: every message goes early, and order matters */
+    /* all: something did not go early; nothing may overtake it. */
+    atomic_bool blocked;
     /* Opened and written to by the shard's thread, polled by the publisher's while it is
      * busy with a publication, dropped while it is not. */
     bf_producer_t producer;
     bf_early_slot_t slots[BF_EARLY_SLOTS];
 } bf_early_t;
 
-void bf_early_init(bf_early_t *early, const bf_producer_t *like);
-/** Shard's thread. An error: they go with the rest. */
+/** @param all  every message is early, whatever its mark says */
+void bf_early_init(bf_early_t *early, const bf_producer_t *like, bool all);
+/** This message does not wait for the rest of its publication. */
+bool bf_early_includes(const bf_early_t *early, const bf_message_t *message);
+/** Shard's thread. An error: they go with the rest.
+ *  @param pending  publications that are queued or in work */
 bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication,
-                          bf_err_t *err) BF_MUST_USE;
+                          size_t pending, bf_err_t *err) BF_MUST_USE;
 /** Publisher's thread: until all are acknowledged or failed; false: not in time. */
 bool bf_early_wait(bf_early_t *early, const bf_publication_t *publication,
                    int64_t timeout_ms) BF_MUST_USE;

@@ -59,7 +59,7 @@ bf_status_t bf_merge_make(bf_merge_t *merge, const bf_early_t *early,
     for (size_t i = 0; i < count; i++) {
         bool sent = bf_early_is_done(early, &items[i]);
         for (size_t k = 0; k < items[i].message_count; k++) {
-            if (!sent || !items[i].messages[k].early) {
+            if (!sent || !bf_early_includes(early, &items[i].messages[k])) {
                 merge->messages[all->message_count++] = items[i].messages[k];
             }
         }

@@ -256,7 +256,7 @@ Test(settings, print__reads_back_as_the_defaults)
     bf_settings_print(&text);
     cr_assert_eq(read_text(bf_str_peek(&text)), BF_OK, "%s", bf_str_peek(&problems));
     cr_assert_str_eq(settings.kafka.commands_topic, "bpmflow.commands");
-    cr_assert_eq(settings.batch.queue_depth, 4);
+    cr_assert_eq(settings.batch.queue_depth, 8);
     bf_str_fini(&text);
 }
 
