@@ -428,16 +428,23 @@ static bf_status_t need_content(bf_facade_call_t *call, const bf_design_row_t **
     return BF_OK;
 }
 
+/* Its content, and the row that deploying it makes. */
+static bf_status_t need_new_define(bf_facade_call_t *call, const bf_design_row_t **ret,
+                                   const char **ret_text, size_t *ret_len,
+                                   bf_define_row_t *ret_define)
+{
+    bf_status_t status = need_content(call, ret, ret_text, ret_len);
+    return status == BF_OK ? bf_facade_new_define(call, *ret_text, *ret_len, ret_define)
+                           : status;
+}
+
 bf_status_t bf_facade_design_deploy(bf_facade_call_t *call)
 {
     const bf_design_row_t *design;
     const char *text;
     size_t len;
     bf_define_row_t define;
-    bf_status_t status = need_content(call, &design, &text, &len);
-    if (status == BF_OK) {
-        status = bf_facade_new_define(call, text, len, &define);
-    }
+    bf_status_t status = need_new_define(call, &design, &text, &len, &define);
     return status == BF_OK ? publish(call, design, BF_LEDGER_INSERT, &define) : status;
 }
 
@@ -447,10 +454,7 @@ bf_status_t bf_facade_design_redeploy(bf_facade_call_t *call)
     const char *text;
     size_t len;
     bf_define_row_t define;
-    bf_status_t status = need_content(call, &design, &text, &len);
-    if (status == BF_OK) {
-        status = bf_facade_new_define(call, text, len, &define);
-    }
+    bf_status_t status = need_new_define(call, &design, &text, &len, &define);
     if (status != BF_OK) {
         return status;
     }

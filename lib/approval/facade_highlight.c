@@ -311,12 +311,8 @@ static bf_status_t member_value(light_t *light, const progress_t *progress,
                                 const char *id, bf_value_t *ret)
 {
     bf_facade_call_t *call = light->call;
-    const bf_approval_directory_t *directory =
-        &bf_approval_host(call->approval)->directory;
-    bf_approval_user_t user = {0};
-    bf_status_t status = directory->user ? directory->user(directory->arg, call->arena,
-                                                           id, &user, &call->err)
-                                         : BF_OK;
+    bf_approval_user_t user;
+    bf_status_t status = bf_facade_find_user(call, id, &user);
     bf_facade_map_t map;
     bf_facade_map_init(call, &map);
     bf_facade_put_text(&map, "id", id);

@@ -288,10 +288,7 @@ bf_status_t bf_facade_cc_create(bf_facade_call_t *call)
 bf_status_t bf_facade_cc_page(bf_facade_call_t *call)
 {
     bf_facade_query_t *query;
-    bf_status_t status = bf_facade_need_user(call);
-    if (status == BF_OK) {
-        status = bf_facade_query_new(call, BF_LEDGER_PROCESS, &query);
-    }
+    bf_status_t status = bf_facade_query_new_own(call, BF_LEDGER_PROCESS, &query);
     size_t cursor = 0;
     const bf_cc_row_t *cc;
     while (status == BF_OK &&

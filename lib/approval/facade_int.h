@@ -159,6 +159,10 @@ typedef struct bf_facade_query bf_facade_query_t;
 bf_status_t bf_facade_query_new(bf_facade_call_t *call, bf_ledger_table_t table,
                                 bf_facade_query_t **ret);
 
+/** As above, for what the acting user has to do with: an error where it is the host. */
+bf_status_t bf_facade_query_new_own(bf_facade_call_t *call, bf_ledger_table_t table,
+                                    bf_facade_query_t **ret);
+
 /** A row that is there: it is taken where the conditions hold. */
 void bf_facade_query_offer(bf_facade_query_t *query, const bf_facade_joined_t *row);
 
@@ -232,6 +236,11 @@ bf_status_t bf_facade_define_detail(bf_facade_call_t *call, const bf_define_row_
 bf_status_t bf_facade_task_members(bf_facade_call_t *call, const bf_task_row_t *task,
                                    bf_facade_map_t *map, bf_value_t *ret_vars);
 
+/** What the host's directory tells of a user; *ret is all NULL where it tells nothing.
+ *  BF_OK, and the errors of the directory */
+bf_status_t bf_facade_find_user(bf_facade_call_t *call, const char *id,
+                                bf_approval_user_t *ret);
+
 /** The users who may do a task, as a list. */
 bf_value_t bf_facade_actors(bf_facade_call_t *call, int64_t task_id);
 
@@ -259,6 +268,14 @@ bf_status_t bf_facade_ready(bf_facade_call_t *call);
 /** Changes of the ledger, when everything is ready. */
 bf_status_t bf_facade_apply(bf_facade_call_t *call, const bf_ledger_change_t *changes,
                             size_t count);
+
+/** The row of an ID of the body, or why it must not be removed. */
+typedef bf_status_t (*bf_facade_find_fn)(bf_facade_call_t *call, int64_t id,
+                                         const void **ret);
+
+/** Remove the rows of `ids`, else that of `id`: all, or none where one is not found. */
+bf_status_t bf_facade_remove(bf_facade_call_t *call, bf_ledger_table_t table,
+                             bf_facade_find_fn find);
 
 /** Audit columns of a new row, and of a changed one. */
 bf_audit_t bf_facade_audit(const bf_facade_call_t *call);

@@ -394,6 +394,13 @@ static bool holds(const bf_facade_query_t *query, const condition_t *condition,
     return is_like_text(condition->op, value.text, condition->operands[0].text);
 }
 
+bf_status_t bf_facade_query_new_own(bf_facade_call_t *call, bf_ledger_table_t table,
+                                    bf_facade_query_t **ret)
+{
+    bf_status_t status = bf_facade_need_user(call);
+    return status == BF_OK ? bf_facade_query_new(call, table, ret) : status;
+}
+
 void bf_facade_query_offer(bf_facade_query_t *query, const bf_facade_joined_t *row)
 {
     for (size_t i = 0; i < query->condition_count; i++) {

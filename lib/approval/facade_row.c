@@ -123,6 +123,17 @@ bf_status_t bf_facade_shape_process(bf_facade_call_t *call, const bf_facade_join
     return status;
 }
 
+bf_status_t bf_facade_find_user(bf_facade_call_t *call, const char *id,
+                                bf_approval_user_t *ret)
+{
+    const bf_approval_directory_t *directory =
+        &bf_approval_host(call->approval)->directory;
+    *ret = (bf_approval_user_t){0};
+    return directory->user
+               ? directory->user(directory->arg, call->arena, id, ret, &call->err)
+               : BF_OK;
+}
+
 bf_value_t bf_facade_actors(bf_facade_call_t *call, int64_t task_id)
 {
     bf_facade_list_t list;

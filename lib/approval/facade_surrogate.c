@@ -192,22 +192,15 @@ bf_status_t bf_facade_surrogate_save(bf_facade_call_t *call)
     return write_row(call, &row, BF_LEDGER_INSERT);
 }
 
+static bf_status_t find_removed(bf_facade_call_t *call, int64_t id, const void **ret)
+{
+    const bf_surrogate_row_t *row;
+    bf_status_t status = find_own(call, id, &row);
+    *ret = status == BF_OK ? row : NULL;
+    return status;
+}
+
 bf_status_t bf_facade_surrogate_remove(bf_facade_call_t *call)
 {
-    const int64_t *ids;
-    size_t count;
-    bf_status_t status = bf_facade_need_ids(call, &ids, &count);
-    if (status != BF_OK) {
-        return status;
-    }
-    bf_ledger_change_t *changes = bf_arena_calloc(call->arena, count, sizeof(*changes));
-    if (!changes) {
-        return bf_err_nomem(&call->err, "delegations");
-    }
-    for (size_t i = 0; i < count && status == BF_OK; i++) {
-        const bf_surrogate_row_t *row;
-        status = find_own(call, ids[i], &row);
-        changes[i] = (bf_ledger_change_t){BF_LEDGER_DELETE, BF_LEDGER_SURROGATE, row};
-    }
-    return status == BF_OK ? bf_facade_apply(call, changes, count) : status;
+    return bf_facade_remove(call, BF_LEDGER_SURROGATE, find_removed);
 }

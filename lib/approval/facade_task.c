@@ -25,10 +25,7 @@ static bf_facade_joined_t join(const bf_facade_call_t *call, const bf_task_row_t
 bf_status_t bf_facade_task_todo(bf_facade_call_t *call)
 {
     bf_facade_query_t *query;
-    bf_status_t status = bf_facade_need_user(call);
-    if (status == BF_OK) {
-        status = bf_facade_query_new(call, BF_LEDGER_TASK, &query);
-    }
+    bf_status_t status = bf_facade_query_new_own(call, BF_LEDGER_TASK, &query);
     size_t cursor = 0;
     const bf_actor_row_t *actor;
     while (status == BF_OK &&
@@ -49,10 +46,7 @@ bf_status_t bf_facade_task_todo(bf_facade_call_t *call)
 bf_status_t bf_facade_task_done(bf_facade_call_t *call)
 {
     bf_facade_query_t *query;
-    bf_status_t status = bf_facade_need_user(call);
-    if (status == BF_OK) {
-        status = bf_facade_query_new(call, BF_LEDGER_TASK, &query);
-    }
+    bf_status_t status = bf_facade_query_new_own(call, BF_LEDGER_TASK, &query);
     size_t cursor = 0;
     const bf_task_row_t *task;
     while (status == BF_OK &&

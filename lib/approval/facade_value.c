@@ -250,3 +250,24 @@ bf_status_t bf_facade_apply(bf_facade_call_t *call, const bf_ledger_change_t *ch
     return status == BF_OK ? bf_ledger_apply(call->ledger, changes, count, &call->err)
                            : status;
 }
+
+bf_status_t bf_facade_remove(bf_facade_call_t *call, bf_ledger_table_t table,
+                             bf_facade_find_fn find)
+{
+    const int64_t *ids;
+    size_t count;
+    bf_status_t status = bf_facade_need_ids(call, &ids, &count);
+    if (status != BF_OK) {
+        return status;
+    }
+    bf_ledger_change_t *changes = bf_arena_calloc(call->arena, count, sizeof(*changes));
+    if (!changes) {
+        return bf_err_nomem(&call->err, "rows to remove");
+    }
+    for (size_t i = 0; i < count && status == BF_OK; i++) {
+        const void *row;
+        status = find(call, ids[i], &row);
+        changes[i] = (bf_ledger_change_t){BF_LEDGER_DELETE, table, row};
+    }
+    return status == BF_OK ? bf_facade_apply(call, changes, count) : status;
+}
