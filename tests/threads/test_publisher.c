@@ -119,7 +119,8 @@ static void hand_over(bf_publisher_t *publisher, shard_t *shard)
     for (int64_t n = 1; n <= BATCHES; n++) {
         submit(publisher, make_batch(shard, n));
         check(bf_publisher_state(publisher, NULL) == BF_OK, "state");
-        check(bf_publisher_pending(publisher) <= 4, "the queue is bounded: two wait, two are in work");
+        check(bf_publisher_pending(publisher) <= 4,
+              "the queue is bounded: two wait, two are in work");
         if (n % 50 == 0) {
             drain(publisher);
             check(shard->published == n && shard->released == n,
