@@ -533,6 +533,7 @@ bf_status_t bf_publisher_submit(bf_publisher_t *publisher,
     if (rc == BF_OK) {
         size_t tail = (publisher->head + publisher->count) % publisher->capacity;
         publisher->ring[tail] = *publication;
+        bf_early_passed_by(&publisher->early, publication);
         publisher->count++;
         pthread_cond_broadcast(&publisher->changed);
     }

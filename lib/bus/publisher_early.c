@@ -133,6 +133,7 @@ bf_status_t bf_early_send(bf_early_t *early, bf_publication_t *publication,
     }
     if (pending == 0) {
         atomic_store(&early->blocked, false);
+        atomic_store(&early->again, false);
     } else if (early->all && atomic_load(&early->blocked)) {
         return BF_OK;
     }
@@ -165,8 +166,22 @@ bool bf_early_wait(bf_early_t *early, const bf_publication_t *publication,
 
 bool bf_early_is_done(const bf_early_t *early, const bf_publication_t *publication)
 {
-    return publication->early != 0 &&
+    return publication->early != 0 && !atomic_load(&early->again) &&
            !atomic_load(&early->slots[publication->early - 1].failed);
+}
+
+void bf_early_repeat_from(bf_early_t *early, const bf_publication_t *publication)
+{
+    if (early->all && publication->message_count > 0) {
+        atomic_store(&early->again, true);
+    }
+}
+
+void bf_early_passed_by(bf_early_t *early, const bf_publication_t *publication)
+{
+    if (early->all && publication->message_count > 0 && publication->early == 0) {
+        atomic_store(&early->blocked, true);
+    }
 }
 
 void bf_early_finish(bf_early_t *early, const bf_publication_t *publication)

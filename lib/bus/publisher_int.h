@@ -116,6 +116,9 @@ typedef struct bf_early {
     bool all; /* likewise: every message goes early, and order matters */
     /* all: something did not go early; nothing may overtake it. */
     atomic_bool blocked;
+    /* all: one was refused after those behind it had left; they go again, behind it.  Set
+     * by the publisher's thread, cleared like `blocked` when nothing is pending. */
+    atomic_bool again;
     /* Opened and written to by the shard's thread, polled by the publisher's while it is
      * busy with a publication, dropped while it is not. */
     bf_producer_t producer;
@@ -135,6 +138,11 @@ bool bf_early_wait(bf_early_t *early, const bf_publication_t *publication,
                    int64_t timeout_ms) BF_MUST_USE;
 /** Its early messages have arrived and need not be sent again. */
 bool bf_early_is_done(const bf_early_t *early, const bf_publication_t *publication);
+/** all: what goes with the rest now has to be followed again by what is behind it. */
+void bf_early_repeat_from(bf_early_t *early, const bf_publication_t *publication);
+/** all: this publication goes through the queue, nothing may overtake it. Shard's thread.
+ */
+void bf_early_passed_by(bf_early_t *early, const bf_publication_t *publication);
 /** The publication is published. */
 void bf_early_finish(bf_early_t *early, const bf_publication_t *publication);
 /** Forget what is on its way. The publisher's thread must not be busy. */
@@ -153,7 +161,7 @@ typedef struct bf_merge {
 /** How many of the publications, from the first one on, go into one. At least 1. */
 size_t bf_merge_count(const bf_publication_t *items, size_t count);
 /** Borrows from the publications. BF_E_NOMEM. */
-bf_status_t bf_merge_make(bf_merge_t *merge, const bf_early_t *early,
+bf_status_t bf_merge_make(bf_merge_t *merge, bf_early_t *early,
                           const bf_publication_t *items, size_t count,
                           bf_err_t *err) BF_MUST_USE;
 void bf_merge_free(bf_merge_t *merge);

@@ -39,7 +39,7 @@ static void add_offset(bf_merge_t *merge, const bf_topic_partition_t *offset)
     merge->offsets[all->offset_count++] = *offset;
 }
 
-bf_status_t bf_merge_make(bf_merge_t *merge, const bf_early_t *early,
+bf_status_t bf_merge_make(bf_merge_t *merge, bf_early_t *early,
                           const bf_publication_t *items, size_t count, bf_err_t *err)
 {
     size_t messages = 0;
@@ -58,6 +58,9 @@ bf_status_t bf_merge_make(bf_merge_t *merge, const bf_early_t *early,
     bf_publication_t *all = &merge->publication;
     for (size_t i = 0; i < count; i++) {
         bool sent = bf_early_is_done(early, &items[i]);
+        if (!sent) {
+            bf_early_repeat_from(early, &items[i]);
+        }
         for (size_t k = 0; k < items[i].message_count; k++) {
             if (!sent || !bf_early_includes(early, &items[i].messages[k])) {
                 merge->messages[all->message_count++] = items[i].messages[k];
