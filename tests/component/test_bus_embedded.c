@@ -298,6 +298,103 @@ Test(publisher_idempotent, repeats_what_was_refused_and_says_why)
     fixture_free(f);
 }
 
+/* As a worker does it: sent at once, and then handed over. */
+static void submit_early(fixture_t *f, const char *prefix, int64_t offset)
+{
+    test_publication_t *own = test_publication("events", prefix, 1, NULL);
+    bf_err_t err = BF_ERR_INIT;
+    if (offset >= 0) {
+        test_publication_offset(own, "commands", 0, offset, NULL);
+    }
+    cr_assert_eq(bf_publisher_early(f->publisher, &own->publication, &err), BF_OK, "%s",
+                 err.text);
+    test_submit(f->publisher, own);
+}
+
+/* What is queued behind the first publication stays there until somebody drains. */
+static void start_lingering(fixture_t *f, size_t depth)
+{
+    bf_err_t err = BF_ERR_INIT;
+    bf_publisher_options_t options = {.brokers = f->brokers,
+                                      .delivery = BF_DELIVERY_IDEMPOTENT,
+                                      .queue_depth = depth,
+                                      .linger_ms = INT64_MAX / 4,
+                                      .consumer = f->consumer,
+                                      .on_published = on_published,
+                                      .on_error = on_error,
+                                      .arg = f};
+    cr_assert_eq(bf_publisher_new(&options, TEST_TIMEOUT_MS, &f->publisher, &err), BF_OK,
+                 "%s", err.text);
+}
+
+static void wait_events(const fixture_t *f, const char *want)
+{
+    int64_t deadline = bf_clock_mono_ms() + TEST_TIMEOUT_MS;
+    bool found = false;
+    while (!found) {
+        cr_assert_lt(bf_clock_mono_ms(), deadline, "no events '%s'", want);
+        char *all = test_read_all(f->brokers, "events");
+        found = strcmp(all, want) == 0;
+        free(all);
+    }
+}
+
+Test(publisher_idempotent, events_leave_at_once_and_offsets_with_the_publication)
+{
+    fixture_t *f = fixture_new();
+    start_consumer(f);
+    start_lingering(f, 4);
+    test_wait_assigned(f->consumer, &f->assigned, 1);
+    submit_early(f, "a", 5);
+    submit_early(f, "b", 6);
+    submit_early(f, "c", 7);
+    wait_events(f, "a-0 b-0 c-0");
+    cr_assert_eq(bf_publisher_pending(f->publisher), 3, "nobody has asked for them");
+    bf_topic_partition_t partition = {"commands", 0, -1};
+    bf_err_t err = BF_ERR_INIT;
+    cr_assert_eq(bf_consumer_committed(f->consumer, &partition, 1, TEST_TIMEOUT_MS, &err),
+                 BF_OK, "%s", err.text);
+    cr_assert_lt(partition.offset, 0);
+    test_drain(f->publisher); /* ends the linger */
+    cr_assert_eq(f->published, 3);
+    expect_events(f, "a-0 b-0 c-0");
+    cr_assert_eq(bf_consumer_committed(f->consumer, &partition, 1, TEST_TIMEOUT_MS, &err),
+                 BF_OK, "%s", err.text);
+    cr_assert_eq(partition.offset, 7);
+    fixture_free(f);
+}
+
+Test(publisher_idempotent, a_full_queue_does_not_linger)
+{
+    fixture_t *f = fixture_new();
+    start_lingering(f, 2);
+    for (int i = 0; i < 9; i++) {
+        submit_early(f, "x", -1); /* fails when the queue stays full */
+    }
+    test_drain(f->publisher);
+    cr_assert_eq(f->published, 9);
+    fixture_free(f);
+}
+
+Test(publisher_idempotent, nothing_stays_ahead_of_what_was_refused_early)
+{
+    fixture_t *f = fixture_new();
+    start_lingering(f, 4);
+    rd_kafka_mock_push_request_errors(bf_embedded_broker_mock(f->broker), API_PRODUCE, 1,
+                                      RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+    submit_early(f, "a", -1);
+    bf_clock_sleep_ms(300); /* its request is answered: it is not in one with the next */
+    submit_early(f, "b", -1);
+    submit_early(f, "c", -1);
+    wait_events(f, "b-0 c-0");
+    test_drain(f->publisher);
+    cr_assert_eq(f->published, 3);
+    expect_events(f, "b-0 c-0 a-0 b-0 c-0");
+    submit_early(f, "d", -1); /* the way is free again */
+    wait_events(f, "b-0 c-0 a-0 b-0 c-0 d-0");
+    fixture_free(f);
+}
+
 Test(publisher_idempotent, an_offset_commit_of_a_stale_member_ends_it)
 {
     fixture_t *f = fixture_new();
