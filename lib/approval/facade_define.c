@@ -140,23 +140,18 @@ bf_status_t bf_facade_changed_define(bf_facade_call_t *call, const bf_define_row
     return BF_OK;
 }
 
-static bf_status_t query(bf_facade_call_t *call, bf_facade_query_t **ret)
+static bf_facade_joined_t join(const bf_facade_call_t *call, const void *row)
 {
-    bf_status_t status = bf_facade_query_new(call, BF_LEDGER_DEFINE, ret);
-    size_t cursor = 0;
-    const bf_define_row_t *row;
-    while (status == BF_OK &&
-           (row = bf_ledger_next(call->ledger, BF_LEDGER_DEFINE, &cursor)) != NULL) {
-        bf_facade_joined_t joined = {.id = row->id, .define = row};
-        bf_facade_query_offer(*ret, &joined);
-    }
-    return status;
+    (void)call;
+    const bf_define_row_t *define = row;
+    return (bf_facade_joined_t){.id = define->id, .define = define};
 }
 
 bf_status_t bf_facade_define_page(bf_facade_call_t *call)
 {
     bf_facade_query_t *rows;
-    bf_status_t status = query(call, &rows);
+    bf_status_t status =
+        bf_facade_query_table(call, BF_LEDGER_DEFINE, 0, NULL, join, &rows);
     return status == BF_OK ? bf_facade_query_answer(rows, bf_facade_shape_define)
                            : status;
 }
@@ -165,7 +160,8 @@ bf_status_t bf_facade_define_page(bf_facade_call_t *call)
 bf_status_t bf_facade_define_list(bf_facade_call_t *call)
 {
     bf_facade_query_t *taken;
-    bf_status_t status = query(call, &taken);
+    bf_status_t status =
+        bf_facade_query_table(call, BF_LEDGER_DEFINE, 0, NULL, join, &taken);
     if (status != BF_OK) {
         return status;
     }

@@ -64,23 +64,18 @@ static bf_status_t shape(bf_facade_call_t *call, const bf_facade_joined_t *row,
     return BF_OK;
 }
 
-static bf_status_t query(bf_facade_call_t *call, bf_facade_query_t **ret)
+static bf_facade_joined_t join(const bf_facade_call_t *call, const void *row)
 {
-    bf_status_t status = bf_facade_query_new(call, BF_LEDGER_DESIGN, ret);
-    size_t cursor = 0;
-    const bf_design_row_t *row;
-    while (status == BF_OK &&
-           (row = bf_ledger_next(call->ledger, BF_LEDGER_DESIGN, &cursor)) != NULL) {
-        bf_facade_joined_t joined = {.id = row->id, .design = row};
-        bf_facade_query_offer(*ret, &joined);
-    }
-    return status;
+    (void)call;
+    const bf_design_row_t *design = row;
+    return (bf_facade_joined_t){.id = design->id, .design = design};
 }
 
 bf_status_t bf_facade_design_page(bf_facade_call_t *call)
 {
     bf_facade_query_t *rows;
-    bf_status_t status = query(call, &rows);
+    bf_status_t status =
+        bf_facade_query_table(call, BF_LEDGER_DESIGN, 0, NULL, join, &rows);
     return status == BF_OK ? bf_facade_query_answer(rows, shape) : status;
 }
 
@@ -206,7 +201,8 @@ static group_t *find_group(group_t *groups, size_t *count, const char *type,
 bf_status_t bf_facade_design_list(bf_facade_call_t *call)
 {
     bf_facade_query_t *taken;
-    bf_status_t status = query(call, &taken);
+    bf_status_t status =
+        bf_facade_query_table(call, BF_LEDGER_DESIGN, 0, NULL, join, &taken);
     if (status != BF_OK) {
         return status;
     }

@@ -41,8 +41,9 @@ bf_status_t bf_facade_start(bf_facade_call_t *call)
     return status;
 }
 
-static bf_facade_joined_t join(const bf_facade_call_t *call, const bf_process_row_t *row)
+static bf_facade_joined_t join(const bf_facade_call_t *call, const void *process)
 {
+    const bf_process_row_t *row = process;
     return (bf_facade_joined_t){
         .id = row->id,
         .process = row,
@@ -50,24 +51,11 @@ static bf_facade_joined_t join(const bf_facade_call_t *call, const bf_process_ro
 }
 
 /* What a user started; the host sees everything. */
-static const bf_process_row_t *next_own(const bf_facade_call_t *call, size_t *cursor)
-{
-    return call->user
-               ? bf_ledger_next_by_text(call->ledger, BF_LEDGER_BY_PROCESS_OPERATOR,
-                                        call->user, cursor)
-               : bf_ledger_next(call->ledger, BF_LEDGER_PROCESS, cursor);
-}
-
 bf_status_t bf_facade_instance_page(bf_facade_call_t *call)
 {
     bf_facade_query_t *query;
-    bf_status_t status = bf_facade_query_new(call, BF_LEDGER_PROCESS, &query);
-    size_t cursor = 0;
-    const bf_process_row_t *row;
-    while (status == BF_OK && (row = next_own(call, &cursor)) != NULL) {
-        bf_facade_joined_t joined = join(call, row);
-        bf_facade_query_offer(query, &joined);
-    }
+    bf_status_t status = bf_facade_query_table(
+        call, BF_LEDGER_PROCESS, BF_LEDGER_BY_PROCESS_OPERATOR, call->user, join, &query);
     return status == BF_OK ? bf_facade_query_answer(query, bf_facade_shape_process)
                            : status;
 }

@@ -163,6 +163,17 @@ bf_status_t bf_facade_query_new(bf_facade_call_t *call, bf_ledger_table_t table,
 bf_status_t bf_facade_query_new_own(bf_facade_call_t *call, bf_ledger_table_t table,
                                     bf_facade_query_t **ret);
 
+/** What belongs to a row of the table that is asked for. */
+typedef bf_facade_joined_t (*bf_facade_join_fn)(const bf_facade_call_t *call,
+                                                const void *row);
+
+/** A query with the rows of a table offered to it.
+ *  @param owner  only those whose column `index` is this; NULL = all, by no
+ *                index */
+bf_status_t bf_facade_query_table(bf_facade_call_t *call, bf_ledger_table_t table,
+                                  bf_ledger_index_t index, const char *owner,
+                                  bf_facade_join_fn join, bf_facade_query_t **ret);
+
 /** A row that is there: it is taken where the conditions hold. */
 void bf_facade_query_offer(bf_facade_query_t *query, const bf_facade_joined_t *row);
 

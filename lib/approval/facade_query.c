@@ -420,6 +420,25 @@ void bf_facade_query_offer(bf_facade_query_t *query, const bf_facade_joined_t *r
     query->rows[query->count++] = *row;
 }
 
+bf_status_t bf_facade_query_table(bf_facade_call_t *call, bf_ledger_table_t table,
+                                  bf_ledger_index_t index, const char *owner,
+                                  bf_facade_join_fn join, bf_facade_query_t **ret)
+{
+    bf_status_t status = bf_facade_query_new(call, table, ret);
+    if (status != BF_OK) {
+        return status;
+    }
+    const bf_ledger_t *ledger = call->ledger;
+    size_t cursor = 0;
+    const void *row;
+    while ((row = owner ? bf_ledger_next_by_text(ledger, index, owner, &cursor)
+                        : bf_ledger_next(ledger, table, &cursor)) != NULL) {
+        bf_facade_joined_t joined = join(call, row);
+        bf_facade_query_offer(*ret, &joined);
+    }
+    return BF_OK;
+}
+
 /* Rows without a value come last when growing, as those with it come first. */
 static int compare_order(const bf_facade_column_t *column, const bf_facade_joined_t *a,
                          const bf_facade_joined_t *b)

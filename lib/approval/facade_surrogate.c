@@ -61,24 +61,21 @@ static bf_status_t shape(bf_facade_call_t *call, const bf_facade_joined_t *row,
     return BF_OK;
 }
 
-static const bf_surrogate_row_t *next_own(const bf_facade_call_t *call, size_t *cursor)
+static bf_facade_joined_t join(const bf_facade_call_t *call, const void *row)
 {
-    return call->user && !bf_approval_is_system(call->user)
-               ? bf_ledger_next_by_text(call->ledger, BF_LEDGER_BY_SURROGATE_OPERATOR,
-                                        call->user, cursor)
-               : bf_ledger_next(call->ledger, BF_LEDGER_SURROGATE, cursor);
+    (void)call;
+    const bf_surrogate_row_t *surrogate = row;
+    return (bf_facade_joined_t){.id = surrogate->id, .surrogate = surrogate};
 }
 
+/* A principal's own; the host and the system users see everything. */
 bf_status_t bf_facade_surrogate_page(bf_facade_call_t *call)
 {
+    bool all = !call->user || bf_approval_is_system(call->user);
     bf_facade_query_t *query;
-    bf_status_t status = bf_facade_query_new(call, BF_LEDGER_SURROGATE, &query);
-    size_t cursor = 0;
-    const bf_surrogate_row_t *row;
-    while (status == BF_OK && (row = next_own(call, &cursor)) != NULL) {
-        bf_facade_joined_t joined = {.id = row->id, .surrogate = row};
-        bf_facade_query_offer(query, &joined);
-    }
+    bf_status_t status =
+        bf_facade_query_table(call, BF_LEDGER_SURROGATE, BF_LEDGER_BY_SURROGATE_OPERATOR,
+                              all ? NULL : call->user, join, &query);
     return status == BF_OK ? bf_facade_query_answer(query, shape) : status;
 }
 
@@ -89,7 +86,7 @@ bf_status_t bf_facade_surrogate_show(bf_facade_call_t *call)
     if (status != BF_OK) {
         return status;
     }
-    bf_facade_joined_t joined = {.id = row->id, .surrogate = row};
+    bf_facade_joined_t joined = join(call, row);
     return shape(call, &joined, &call->data);
 }
 

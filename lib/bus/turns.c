@@ -58,8 +58,12 @@ bf_status_t bf_turns_set(bf_turns_t *turns, rd_kafka_t *rk,
                                                                partitions[i].partition);
         if (!queue) {
             bf_turns_clear(turns);
-            return bf_err_set(err, BF_E_BUS, "%s [%d] has no queue in the client",
-                              partitions[i].topic, (int)partitions[i].partition);
+            return bf_err_set(
+                err, BF_E_BUS,
+                "the Kafka client has no queue for partition %d of '%s': it "
+                "does not know the partition any more; the group is joined "
+                "again",
+                (int)partitions[i].partition, partitions[i].topic);
         }
         turns->queues[turns->count++] = queue;
         rd_kafka_queue_forward(queue, NULL); /* not into the common one */
